@@ -1,0 +1,1 @@
+"""Train, run and look inside Transformers for sequence transduction."""

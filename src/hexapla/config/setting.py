@@ -1,0 +1,40 @@
+"""What every configuration is made of: frozen dataclasses that know no name but their own, and numbers with a range.
+
+Ranges and types are checked where text becomes configuration, in `edge`.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar, dataclass_transform
+
+from annotated_types import Ge, Gt, Le, Lt
+from pydantic import AllowInfNan
+
+C = TypeVar("C")
+
+Count = Annotated[int, Ge(1)]
+Whole = Annotated[int, Ge(0)]
+Number = Annotated[float, AllowInfNan(False)]
+Positive = Annotated[float, Gt(0.0), AllowInfNan(False)]
+NotNegative = Annotated[float, Ge(0.0), AllowInfNan(False)]
+Probability = Annotated[float, Ge(0.0), Lt(1.0)]
+Portion = Annotated[float, Gt(0.0), Le(1.0)]
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+def setting(cls: type[C]) -> type[C]:
+    """A frozen, keyword-only dataclass; when it is read from a file, a name it does not have is an error."""
+    frozen = dataclass(frozen=True, kw_only=True)(cls)
+    forbid_unknown(frozen)
+    return frozen
+
+
+@dataclass_transform(frozen_default=True)
+def short_setting(cls: type[C]) -> type[C]:
+    """A `setting` whose fields may also be given by place, as in Bpe(8000)."""
+    frozen = dataclass(frozen=True)(cls)
+    forbid_unknown(frozen)
+    return frozen
+
+
+def forbid_unknown(cls: Any) -> None:
+    cls.__pydantic_config__ = {"extra": "forbid"}

@@ -1,0 +1,102 @@
+"""How a model is trained."""
+
+from dataclasses import field
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from hexapla.config.setting import Count, NotNegative, Positive, Probability, Whole, setting
+
+
+@setting
+class Paper:
+    """scale · d_model**-0.5 · min(step**-0.5, step · warmup**-1.5): Vaswani et al. 2017, section 5.3."""
+
+    kind: Literal["paper"] = "paper"
+    warmup: Count = 4000
+    """updates until the rate is highest"""
+    scale: Positive = 1.0
+
+
+@setting
+class InverseSqrt:
+    """Linear up to `peak` in `warmup` updates, then peak · (warmup / step)**0.5."""
+
+    kind: Literal["inverse_sqrt"] = "inverse_sqrt"
+    peak: Positive = 1e-3
+    warmup: Count = 4000
+
+
+@setting
+class Cosine:
+    """Linear up to `peak`, then half a cosine down to `floor` at the last step."""
+
+    kind: Literal["cosine"] = "cosine"
+    peak: Positive = 1e-3
+    warmup: Count = 1000
+    floor: NotNegative = 0.0
+
+
+@setting
+class Constant:
+    """Linear up to `peak` in `warmup` updates, then the same."""
+
+    kind: Literal["constant"] = "constant"
+    peak: Positive = 1e-3
+    warmup: Whole = 0
+
+
+Schedule = Annotated[Paper | InverseSqrt | Cosine | Constant, Field(discriminator="kind")]
+
+
+@setting
+class AdamConfig:
+    """Kingma and Ba 2015, with the paper's section 5.3 values."""
+
+    beta1: Probability = 0.9
+    beta2: Probability = 0.98
+    epsilon: Positive = 1e-9
+    weight_decay: NotNegative = 0.0
+    """decoupled (Loshchilov and Hutter 2019); 0: plain Adam"""
+
+
+@setting
+class ValidationConfig:
+    """When and by what the model is judged while it trains."""
+
+    every: Count = 1000
+    """updates between two validations"""
+    metric: Literal["loss", "bleu", "chrf"] = "loss"
+    """what decides which checkpoint is best, and patience: loss falls, bleu and chrf rise"""
+    translate: Whole = 1000
+    """dev sentences translated for BLEU and chrF at each validation; 0: none"""
+    width: Count = 1
+    """beam width of those translations"""
+    patience: Count | None = None
+    """stop after this many validations without a better one; unset: never"""
+
+
+@setting
+class TrainingConfig:
+    steps: Count = 100_000
+    """optimiser updates in all"""
+    batch_tokens: Count = 4096
+    """padded source plus target tokens of one batch"""
+    accumulate: Count = 1
+    """batches whose gradients make one update"""
+    seed: Whole = 1
+    precision: Literal["fp32", "bf16"] = "fp32"
+    """fp32, or bf16 arithmetic with fp32 weights"""
+    label_smoothing: Probability = 0.1
+    """probability taken from the reference token and given to all text tokens alike, section 5.4"""
+    optimiser: AdamConfig = field(default_factory=AdamConfig)
+    schedule: Schedule = field(default_factory=Paper)
+    clip: Positive | None = None
+    """largest norm of the whole gradient; unset: no clipping"""
+    validation: ValidationConfig = field(default_factory=ValidationConfig)
+    checkpoint_every: Count = 1000
+    """updates between two checkpoints"""
+    keep_last: Count = 5
+    """newest checkpoints kept, besides the best; at least 2 are kept"""
+    log_every: Count = 50
+    """updates between two lines of metrics.jsonl"""

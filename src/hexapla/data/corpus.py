@@ -1,0 +1,59 @@
+"""Parallel text: two files line by line, or one file with a tab between the sides."""
+
+import os
+from collections.abc import Iterator
+from itertools import zip_longest
+
+from hexapla.data.lines import read_lines
+from hexapla.data.opening import shown
+from hexapla.errors import ConfigError, DataError
+
+File = str | os.PathLike[str]
+
+_STANDARD_INPUT = ("-", "/dev/stdin")
+
+
+def read_pairs(source: File, target: File | None = None) -> Iterator[tuple[str, str]]:
+    """The pairs of a corpus in order: line i of `source` with line i of `target`, or one TSV file's lines.
+
+    A TSV line holds exactly one tab; quotes have no meaning in it. Raises what `read_lines` raises; ConfigError when both
+    sides are standard input; DataError when a line has no tab or several, and, after the last pair, when one file has more lines.
+    """
+    if target is None:
+        yield from _read_tsv(source)
+        return
+    sides = enumerate(zip_sides(source, target))
+    for before, (one, other) in sides:
+        if one is None or other is None:
+            ours, theirs = before + (one is not None), before + (other is not None)
+            for _, (more, others) in sides:  # the rest is only counted
+                ours, theirs = ours + (more is not None), theirs + (others is not None)
+            raise different_counts(source, target, ours, theirs)
+        yield one, other
+
+
+def zip_sides(source: File, target: File) -> Iterator[tuple[str | None, str | None]]:
+    """Both files line by line to the end of the longer one; None where a side has ended."""
+    if os.fspath(source) in _STANDARD_INPUT and os.fspath(target) in _STANDARD_INPUT:
+        raise ConfigError('source = "-", target = "-": standard input can be one side only; give a file for the other')
+    return zip_longest(read_lines(source), read_lines(target))
+
+
+def different_counts(source: File, target: File, source_lines: int, target_lines: int) -> DataError:
+    return DataError(
+        f"{shown(target)}: {target_lines} lines, but {shown(source)} has {source_lines}; line i of one must translate line i of the other"
+    )
+
+
+def _read_tsv(file: File) -> Iterator[tuple[str, str]]:
+    for number, line in enumerate(read_lines(file), 1):
+        source, tab, target = line.partition("\t")
+        if not tab or "\t" in target:
+            raise DataError(f"{shown(file)}:{number}: {line.count(chr(9))} tabs, {_tab_remedy(line)}")
+        yield source, target
+
+
+def _tab_remedy(line: str) -> str:
+    if "\t" in line:
+        return "a line holds exactly one, between source and target; keep two columns, as in: cut -f1,2"
+    return "a line holds exactly one, between source and target; for separate files give both: SOURCE TARGET"

@@ -1,0 +1,119 @@
+"""Attention: the function of section 3.2.1, and the module of section 3.2.2 that projects for it."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from hexapla.axes import Bool, Float, Hidden, Tensor
+from hexapla.blocks.cache import Cache
+from hexapla.blocks.mask import EVERYTHING, Mask
+from hexapla.config.attention import AttentionConfig
+
+Record = Callable[[Tensor], None]
+
+# On a CPU the formula written out beats the fused kernel up to about this many scores a head (1.1 to 2.5 times at 16 x 16 to
+# 64 x 64, forward and backward); beyond it the scores leave the cache and the fused kernel wins. Measured by benchmarks/attend.py.
+WRITTEN_OUT_UP_TO = 64 * 64
+
+
+def weigh(scores: Float[Tensor, "*B T S"], seen: Bool[Tensor, "..."] | None) -> Float[Tensor, "*B T S"]:
+    """softmax over the keys that are seen. A query that sees none gets zero weights and zero gradient, never NaN."""
+    if seen is None:
+        return scores.softmax(dim=-1)
+    blind = ~seen.any(dim=-1, keepdim=True)
+    weights = scores.masked_fill(~(seen | blind), -torch.inf).softmax(dim=-1)
+    return weights.masked_fill(blind, 0.0)
+
+
+def attend(
+    q: Float[Tensor, "B H T K"],
+    k: Float[Tensor, "B G S K"],
+    v: Float[Tensor, "B G S W"],
+    mask: Mask = EVERYTHING,
+    *,
+    bias: Float[Tensor, "..."] | None = None,
+    scale: float | None = None,
+    softcap: float | None = None,
+    dropout: float = 0.0,
+    record: Record | None = None,
+) -> Float[Tensor, "B H T W"]:
+    """softmax(q kᵀ / √d_k) v: Vaswani et al. 2017, section 3.2.1, eq. (1).
+
+    Each of the G key heads serves H/G query heads. `scale` replaces 1/√d_k. `bias`, broadcast to (B H T S), is added to the
+    scaled scores; `softcap` c bounds them as c·tanh(scores/c). `dropout` is the share of weights dropped; `record` is shown the
+    weights (B H T S) before that. What is asked decides whether torch's fused kernel or the formula written out serves it.
+    """
+    seen = mask.dense(q.shape[-2], k.shape[-2], q.device)
+    written_out = record is not None or softcap is not None or written_out_is_faster(q, k)
+    if not written_out:
+        causal = mask.plain_causal and bias is None and q.shape[-2] == k.shape[-2]
+        added = None if causal else combine(bias, seen)
+        grouped = q.shape[1] != k.shape[1]
+        return F.scaled_dot_product_attention(q, k, v, added, dropout, is_causal=causal, scale=scale, enable_gqa=grouped)
+    k, v = (x if x.shape[1] == q.shape[1] else x.repeat_interleave(q.shape[1] // x.shape[1], dim=1) for x in (k, v))
+    scores = (q * (q.shape[-1] ** -0.5 if scale is None else scale)) @ k.mT
+    if bias is not None:
+        scores = scores + bias
+    if softcap is not None:
+        scores = softcap * torch.tanh(scores / softcap)
+    weights = weigh(scores, seen)
+    if record is not None:
+        record(weights)
+    return (F.dropout(weights, dropout) if dropout else weights) @ v
+
+
+def written_out_is_faster(q: Tensor, k: Tensor) -> bool:
+    return q.device.type == "cpu" and q.shape[-2] * k.shape[-2] <= WRITTEN_OUT_UP_TO
+
+
+def combine(bias: Tensor | None, seen: Tensor | None) -> Tensor | None:
+    """What the fused kernel adds to the scores: a boolean mask, or a bias that is -inf where nothing may be read."""
+    if bias is None or seen is None:
+        return seen if bias is None else bias
+    return bias.masked_fill(~seen, -torch.inf)
+
+
+class Attention(nn.Module):
+    """Multi-head attention: Concat(head₁ … head_h) W^O, head_i = attend(Q W_i^Q, K W_i^K, V W_i^V). Section 3.2.2.
+
+    `forward` attends from x to itself; `read` from x to keys and values made before, as a decoder does with the source.
+    """
+
+    record: Record | None = None
+    """shown the weights (B H T S) of each call while it is set: see inspection.record_attention"""
+
+    def __init__(self, d_model: int, config: AttentionConfig):
+        super().__init__()
+        self.heads = config.heads
+        self.kv_heads = config.kv_heads or config.heads
+        self.dropout = config.dropout
+        d_k, d_v = config.d_k or d_model // config.heads, config.d_v or d_model // config.heads
+        self.query = nn.Linear(d_model, self.heads * d_k, bias=config.bias)
+        self.key = nn.Linear(d_model, self.kv_heads * d_k, bias=config.bias)
+        self.value = nn.Linear(d_model, self.kv_heads * d_v, bias=config.bias)
+        self.output = nn.Linear(self.heads * d_v, d_model, bias=config.bias)
+
+    def keys_values(self, x: Hidden) -> tuple[Float[Tensor, "B G T K"], Float[Tensor, "B G T W"]]:
+        return split(self.key(x), self.kv_heads), split(self.value(x), self.kv_heads)
+
+    def read(self, x: Hidden, keys: Float[Tensor, "B G S K"], values: Float[Tensor, "B G S W"], mask: Mask = EVERYTHING) -> Hidden:
+        q = split(self.query(x), self.heads)
+        heads = attend(q, keys, values, mask, dropout=self.dropout if self.training else 0.0, record=self.record)
+        return self.output(heads.transpose(1, 2).flatten(2))  # (B H T W) -> (B T H·W) -> (B T D)
+
+    def forward(self, x: Hidden, mask: Mask = EVERYTHING, cache: Cache | None = None) -> Hidden:
+        """x attends to itself, and to the positions in `cache`, which it joins."""
+        keys, values = self.keys_values(x)
+        if cache is not None:
+            keys, values = cache.append(keys, values)
+        return self.read(x, keys, values, mask)
+
+    if TYPE_CHECKING:
+        __call__ = forward
+
+
+def split(x: Float[Tensor, "B T HK"], heads: int) -> Float[Tensor, "B H T K"]:
+    return x.unflatten(-1, (heads, -1)).transpose(1, 2)

@@ -1,0 +1,33 @@
+"""What a model must offer to be trained and searched. Nothing else of a family is known outside `models`."""
+
+from typing import Protocol, runtime_checkable
+
+from hexapla.axes import Logits, RowIds, RowLogits, SourceIds, TargetIds
+from hexapla.config.model import Specials
+
+
+class State(Protocol):
+    """What a model remembers of N hypotheses between two steps."""
+
+    def reorder(self, rows: RowIds) -> None:
+        """Hypothesis i becomes what hypothesis rows[i] was; rows may repeat, leave out, or change N."""
+        ...
+
+
+@runtime_checkable
+class Transducer(Protocol):
+    """Source ids to target ids: the Transformer, and any baseline beside it."""
+
+    specials: Specials
+
+    def begin(self, source: SourceIds) -> State:
+        """Read the sources, one hypothesis each."""
+        ...
+
+    def step(self, ids: RowIds, state: State) -> RowLogits:
+        """Read one more id of each hypothesis; returns the logits of the next. The state moves on."""
+        ...
+
+    def __call__(self, source: SourceIds, target: TargetIds) -> Logits:
+        """Logits of the token after each of `target`, all at once."""
+        ...

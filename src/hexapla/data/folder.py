@@ -1,0 +1,64 @@
+"""A folder that appears whole or not at all."""
+
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from hexapla.errors import ConfigError, StorageError
+
+
+@contextmanager
+def whole_folder(path: Path, *, mark: str, overwrite: bool = False) -> Iterator[Path]:
+    """A new folder beside `path` to write into; it takes that name when the block ends and is removed if the block fails.
+
+    A killed process leaves it as NAME.partial-PROCESS, which nothing here reads and anyone may delete.
+    With `overwrite` a folder that has a file named `mark` is replaced, and no other.
+    Raises ConfigError: `path` holds something already; StorageError: the disk or file system refused.
+    """
+    refuse_occupied(path, mark, overwrite)
+    partial = path.with_name(f"{path.name}.partial-{os.getpid()}")
+    try:
+        partial.mkdir(parents=True)
+        yield partial
+        make_durable(partial)
+        replace_folder(partial, path)
+    except OSError as error:
+        raise StorageError(f"{error.filename or path}: {error.strerror or error}") from error
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def refuse_occupied(path: Path, mark: str, overwrite: bool) -> None:
+    if path.exists() and not path.is_dir():
+        raise ConfigError(f"{path}: is a file; give a folder")
+    if path.is_dir() and any(path.iterdir()):
+        if not (path / mark).is_file():
+            raise ConfigError(f"{path}: holds other files and no {mark}; give a new folder")
+        if not overwrite:
+            raise ConfigError(f"{path}: is there already; give another folder, or overwrite it with --overwrite (overwrite=True)")
+
+
+def make_durable(folder: Path) -> None:
+    for file in [*sorted(folder.iterdir()), folder]:
+        handle = os.open(file, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def replace_folder(new: Path, path: Path) -> None:
+    """Give `new` the name `path`; what had it is removed only once the new one stands there."""
+    old = path.with_name(f"{path.name}.old-{os.getpid()}")
+    if path.exists():
+        path.rename(old)
+    new.rename(path)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def sha256_of(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -1,0 +1,196 @@
+"""The folder that `prepare` writes and `train` reads.
+
+prepared.toml     format, fingerprint, sizes, the settings, the corpus files with their SHA-256, every file below with bytes and SHA-256
+tokenizer.toml    and subwords.model or the like: see data.tokenizer
+train-00000.arrow, …, dev-00000.arrow, …: see data.shards
+report.json       what was read, kept, held out, cut and dropped, and why
+dropped.jsonl     one line for each pair dropped or cut
+"""
+
+import hashlib
+import json
+import tomllib
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tomli_w
+
+from hexapla.data.folder import sha256_of
+from hexapla.data.shards import IDS_AND_TEXT, Ragged, map_file
+from hexapla.data.tokenizer import Tokenizer, load_tokenizers
+from hexapla.errors import DataError
+
+FORMAT = 1
+
+
+class Split:
+    """The pairs of one part, train or dev, numbered from 0. Ids carry no begin or end marks."""
+
+    def __init__(self, files: Sequence[Path], source_vocab: int, target_vocab: int, *, verify: bool = True) -> None:
+        """Raises DataError: a shard that is no Arrow file of ours; with `verify` also offsets and ids that lead outside."""
+        shards = [(file, map_file(file, validate=verify)) for file in files]
+        self._chunks = [chunk for _, chunks in shards for chunk in chunks]
+        self._source = Ragged([chunk.column("source") for chunk in self._chunks])
+        self._target = Ragged([chunk.column("target") for chunk in self._chunks])
+        self._starts = np.cumsum([0, *(chunk.num_rows for chunk in self._chunks)]).tolist()
+        self.lengths = np.stack([self._source.lengths, self._target.lengths], axis=1)
+        """(N, 2) int32: ids of source and target, specials not counted"""
+        if verify:
+            for file, chunks in shards:
+                for side, size in (("source", source_vocab), ("target", target_vocab)):
+                    refuse_outside(file, side, Ragged([chunk.column(side) for chunk in chunks]), size)
+
+    def __len__(self) -> int:
+        return self._starts[-1]
+
+    def _place(self, i: int) -> tuple[int, int]:
+        if not 0 <= i < len(self):
+            raise IndexError(f"pair {i} of {len(self)}")
+        chunk = bisect_right(self._starts, i) - 1
+        return chunk, i - self._starts[chunk]
+
+    def pair(self, i: int) -> tuple[np.ndarray, np.ndarray]:
+        """Source ids and target ids of pair i, int32, read-only."""
+        place = self._place(i)
+        return self._source.get(*place), self._target.get(*place)
+
+    def line(self, i: int) -> int:
+        """Where pair i stands in the corpus, from 1."""
+        chunk, row = self._place(i)
+        return self._chunks[chunk].column("line")[row].as_py()
+
+    @cached_property
+    def source_text(self) -> list[str]:
+        """The texts as they were read. Raises LookupError for a training split, which holds ids only."""
+        return self._texts("source_text")
+
+    @cached_property
+    def target_text(self) -> list[str]:
+        """As source_text, of the target side."""
+        return self._texts("target_text")
+
+    def _texts(self, column: str) -> list[str]:
+        if self._chunks and self._chunks[0].schema != IDS_AND_TEXT:
+            raise LookupError("a training split holds ids only; decode them for a text")
+        return [text for chunk in self._chunks for text in chunk.column(column).to_pylist()]
+
+
+def refuse_outside(file: Path, side: str, ids: Ragged, vocab_size: int) -> None:
+    found = ids.outside(vocab_size)
+    if found is not None:
+        raise DataError(f"{file}: {side} holds id {found}, but the vocabulary has ids 0 to {vocab_size - 1}; prepare the data again")
+
+
+class Prepared:
+    """A prepared folder, opened; the pairs stay on disk."""
+
+    def __init__(self, path: Path, about: Mapping[str, Any], *, verify: bool) -> None:
+        self.path = path
+        self.about = about
+        """prepared.toml as it stands"""
+        self.source: Tokenizer
+        self.target: Tokenizer
+        self.source, self.target, self.joint = load_tokenizers(path)
+        refuse_other_sizes(path, about, self.source.vocab_size, self.target.vocab_size)
+        self.train = self._split("train", verify)
+        self.dev = self._split("dev", verify) if about["sizes"]["dev"] else None
+
+    @classmethod
+    def open(cls, path: str | Path, *, verify: bool = True) -> "Prepared":
+        """Open a prepared folder; `verify` reads every file once and compares its SHA-256, offsets and ids.
+
+        Raises DataError: not a prepared folder, of another format, or a file in it is missing, damaged or does not fit the others.
+        """
+        path = Path(path)
+        about = read_about(path)
+        for name, expected in about["files"].items():
+            check_file(path / name, expected, verify=verify)
+        return cls(path, about, verify=verify)
+
+    def _split(self, name: str, verify: bool) -> Split:
+        files = [self.path / file for file in sorted(self.about["files"]) if file.startswith(f"{name}-")]
+        split = Split(files, self.source_vocab, self.target_vocab, verify=verify)
+        if len(split) != self.about["sizes"][name]:
+            raise DataError(f"{self.path}: {len(split)} {name} pairs, but prepared.toml says {self.about['sizes'][name]}")
+        return split
+
+    @property
+    def source_vocab(self) -> int:
+        return self.source.vocab_size
+
+    @property
+    def target_vocab(self) -> int:
+        return self.target.vocab_size
+
+    @property
+    def vocab_size(self) -> int:
+        """The source vocabulary's size, which is both sides' where they share one."""
+        return self.source_vocab
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the ids and the tokenizers: equal for equal data, wherever the folder is."""
+        return self.about["fingerprint"]
+
+    @cached_property
+    def report(self) -> dict[str, Any]:
+        """report.json: what was read, kept, held out, cut and dropped."""
+        return json.loads((self.path / "report.json").read_bytes())
+
+
+def write_about(folder: Path, *, sizes: Mapping[str, int], settings: Mapping[str, Any], corpus: Sequence[Mapping[str, Any]]) -> None:
+    """Write prepared.toml last, over all files that are in the folder by then."""
+    files = {file.name: {"bytes": file.stat().st_size, "sha256": sha256_of(file)} for file in sorted(folder.iterdir())}
+    about = {
+        "format": FORMAT,
+        "fingerprint": fingerprint_of(files),
+        "sizes": dict(sizes),
+        "settings": dict(settings),
+        "corpus": [dict(file) for file in corpus],
+        "files": files,
+    }
+    (folder / "prepared.toml").write_text(tomli_w.dumps(about), encoding="utf-8")
+
+
+def fingerprint_of(files: Mapping[str, Mapping[str, Any]]) -> str:
+    content = {name: file["sha256"] for name, file in files.items() if name not in ("report.json", "dropped.jsonl")}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def read_about(path: Path) -> dict[str, Any]:
+    file = path / "prepared.toml"
+    if not file.is_file():
+        raise DataError(
+            f"{path}: not a prepared folder, it has no prepared.toml; make one with: hexapla prepare SOURCE TARGET --into {path}"
+        )
+    try:
+        about = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"{file}: cannot be read: {error}") from None
+    if about.get("format") != FORMAT:
+        raise DataError(f"{file}: format = {about.get('format')!r}; this version reads format {FORMAT}; prepare the data again")
+    missing = [name for name in ("fingerprint", "sizes", "settings", "files") if name not in about]
+    if missing:
+        raise DataError(f"{file}: lacks {', '.join(missing)}; prepare the data again")
+    return about
+
+
+def check_file(file: Path, expected: Mapping[str, Any], *, verify: bool) -> None:
+    if not file.is_file():
+        raise DataError(f"{file}: is missing; prepare the data again")
+    if file.stat().st_size != expected["bytes"]:
+        raise DataError(f"{file}: {file.stat().st_size} bytes, but prepared.toml says {expected['bytes']}; prepare the data again")
+    if verify and sha256_of(file) != expected["sha256"]:
+        raise DataError(f"{file}: its content has changed since it was prepared (another SHA-256); prepare the data again")
+
+
+def refuse_other_sizes(path: Path, about: Mapping[str, Any], source_vocab: int, target_vocab: int) -> None:
+    said = (about["sizes"]["source_vocab"], about["sizes"]["target_vocab"])
+    if said != (source_vocab, target_vocab):
+        raise DataError(
+            f"{path}: the vocabularies have {source_vocab} and {target_vocab} entries, but prepared.toml says {said[0]} and {said[1]}"
+        )

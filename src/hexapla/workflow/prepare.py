@@ -1,0 +1,321 @@
+"""prepare: corpus files to a folder of ids."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+import numpy as np
+import pyarrow as pa
+
+from hexapla.config.data import Bpe, Cleaning, PrepareConfig, Subwords, Unigram
+from hexapla.config.edge import checked, to_mapping
+from hexapla.data.clean import Account, TextFilter, judge_sizes
+from hexapla.data.corpus import read_pairs
+from hexapla.data.folder import sha256_of, whole_folder
+from hexapla.data.prepared import Prepared, write_about
+from hexapla.data.shards import IDS, IDS_AND_TEXT, TEXT, ShardWriter, list_column, read_chunks, sizes_of
+from hexapla.data.tokenizer import Tokenizer, learn_tokenizer, save_tokenizers
+from hexapla.data.vocabulary import SPECIALS
+from hexapla.errors import ConfigError, DataError
+
+File = str | Path
+Progress = Callable[[str, int], None]
+
+CHUNK = 10_000
+"""pairs in memory at a time"""
+LEARN_FROM = 2_000_000
+"""sentences at most that subwords are learned from, taken evenly from the corpus"""
+MOST_TO_HOLD_OUT = 1000
+FEWEST_TO_HOLD_OUT = 200
+"""pairs; of a smaller corpus none are held out unless asked"""
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Two files, or one with tabs."""
+
+    source: File
+    target: File | None = None
+
+    @property
+    def files(self) -> list[File]:
+        return [self.source] if self.target is None else [self.source, self.target]
+
+    def __str__(self) -> str:
+        return " ".join("standard input" if file == "-" else str(file) for file in self.files)
+
+
+def prepare(
+    source: File,
+    target: File | None = None,
+    *,
+    into: File,
+    dev: File | tuple[File, File] | None = None,
+    subwords: Subwords = Bpe(),  # noqa: B008  frozen
+    target_subwords: Subwords | None = None,
+    joint: bool = True,
+    cleaning: Cleaning = Cleaning(),  # noqa: B008  frozen
+    hold_out: int | None = None,
+    seed: int = 1,
+    max_dropped: float = 0.2,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> Prepared:
+    """Clean a corpus, learn its subwords and write it as ids into the folder `into`, which then holds all that training needs.
+
+    The corpus is two files or one TSV file, "-" for standard input; so is `dev`. It is read once. `progress` is called as
+    (stage, pairs so far) with the stages read, learn, encode.
+    Raises ConfigError: settings that cannot be, or `into` exists; DataError: a corpus that cannot be read, or too few pairs are left;
+    StorageError: the disk refused. Nothing is left at `into` then.
+    """
+    config = checked(
+        PrepareConfig(
+            source=subwords,
+            target=target_subwords,
+            joint=joint,
+            cleaning=cleaning,
+            hold_out=hold_out,
+            seed=seed,
+            max_dropped=max_dropped,
+        )
+    )
+    if joint and target_subwords is not None:
+        raise ConfigError("joint = true: one vocabulary for both sides needs target_subwords unset; unset it, or set joint = false")
+    if dev is not None and hold_out:
+        raise ConfigError(f"hold_out = {hold_out}: a dev set is given already; give one or the other")
+    corpus = Corpus(source, target)
+    dev_corpus = None if dev is None else Corpus(*dev) if isinstance(dev, tuple) else Corpus(dev)
+    with whole_folder(Path(into), mark="prepared.toml", overwrite=overwrite) as folder:
+        with (folder / "dropped.jsonl").open("w", encoding="utf-8") as log:
+            preparation = Preparation(folder, config, corpus, dev_corpus, progress or (lambda stage, count: None), log)
+            preparation.run()
+        files = described("train", corpus) + ([] if dev_corpus is None else described("dev", dev_corpus))
+        write_about(folder, sizes=preparation.sizes, settings=to_mapping(config), corpus=files)
+    return Prepared.open(into, verify=False)
+
+
+class Preparation:
+    """One call of `prepare`, stage by stage, in a folder that is not in its place yet."""
+
+    def __init__(self, folder: Path, config: PrepareConfig, corpus: Corpus, dev: Corpus | None, progress: Progress, log: TextIO) -> None:
+        self.folder = folder
+        self.config = config
+        self.corpus = corpus
+        self.dev = dev
+        self.progress = progress
+        self.accounts = {"train": Account("train", log)} | ({} if dev is None else {"dev": Account("dev", log)})
+        self.tallies = {"train": Tally(), "dev": Tally()}
+
+    def run(self) -> None:
+        train = self.accounts["train"]
+        texts = self.read("train", self.corpus, self.config.cleaning)
+        train.refuse_loss(str(self.corpus), self.config.max_dropped)
+        held = self.hold_out(texts)
+        dev_texts = None if self.dev is None else self.read("dev", self.dev, Cleaning())
+        source, target = self.learn(texts, ~held)
+        self.vocabularies = {"source_vocab": source.vocab_size, "target_vocab": target.vocab_size}
+        save_tokenizers(self.folder, source, target, self.config.joint)
+        with ShardWriter(self.folder, "train", IDS) as kept, ShardWriter(self.folder, "dev", IDS_AND_TEXT) as aside:
+            self.encode(texts, held, train, source, target, kept, aside)
+            train.held_out = self.tallies["dev"].pairs
+            train.refuse_loss(str(self.corpus), self.config.max_dropped)
+            if dev_texts is not None:
+                self.encode(dev_texts, np.ones(dev_texts.pairs, dtype=bool), self.accounts["dev"], source, target, kept, aside)
+                self.accounts["dev"].refuse_loss(str(self.dev), 1.0)
+        for spool in (texts, dev_texts):
+            spool.remove() if spool else None
+        self.write_report(source, target)
+
+    def read(self, split: str, corpus: Corpus, cleaning: Cleaning) -> "Texts":
+        """The pairs kept by their texts, in Arrow files of the folder, so that everything later sees the same and reads quickly."""
+        account, keep = self.accounts[split], TextFilter(cleaning)
+        lines: list[int] = []
+        sides: tuple[list[str], list[str]] = [], []
+
+        def flush() -> None:
+            writer.write([pa.array(lines, pa.int64()), pa.array(sides[0], pa.string()), pa.array(sides[1], pa.string())])
+            for column in (lines, *sides):
+                column.clear()
+            self.progress("read", account.read)
+
+        with ShardWriter(self.folder, f"texts-{split}", TEXT) as writer:
+            for line, (source, target) in enumerate(read_pairs(corpus.source, corpus.target), 1):
+                account.read = line
+                reason = keep.reason(source, target)
+                if reason:
+                    account.drop(line, reason, len(source), len(target))
+                    continue
+                lines.append(line)
+                sides[0].append(source)
+                sides[1].append(target)
+                if len(lines) == CHUNK:
+                    flush()
+            flush()
+        return Texts(writer.files, account.kept)
+
+    def hold_out(self, texts: "Texts") -> np.ndarray:
+        """Which pairs to set aside: a mask. A pair's place in the draw is a hash of seed and source, so equal sources stay together."""
+        wanted = self.config.hold_out
+        if wanted is None:
+            wanted = 0 if self.dev is not None or texts.pairs < FEWEST_TO_HOLD_OUT else min(MOST_TO_HOLD_OUT, max(10, texts.pairs // 100))
+        if wanted == 0:
+            return np.zeros(texts.pairs, dtype=bool)
+        if wanted >= texts.pairs:
+            raise DataError(f"{self.corpus}: hold_out = {wanted}, but there are {texts.pairs} pairs; some must be left to train on")
+        places = np.fromiter((draw(source, self.config.seed) for _, sources, _ in texts for source in sources), np.uint64, texts.pairs)
+        groups, sizes = np.unique(places, return_counts=True)
+        chosen: list[int] = []
+        for group, size in enumerate(sizes.tolist()):
+            if size <= wanted:
+                chosen.append(group)
+                wanted -= size
+            if not wanted:
+                break
+        return np.isin(places, groups[chosen])
+
+    def learn(self, texts: "Texts", train: np.ndarray) -> tuple[Tokenizer, Tokenizer]:
+        """The tokenizers of both sides, from the texts of the pairs in the mask `train` alone."""
+        source = self.config.source
+        if self.config.joint:
+            joint = learn_tokenizer(source, self.sentences(texts, train, source, (0, 1)))
+            return joint, joint
+        target = self.config.target or source
+        return learn_tokenizer(source, self.sentences(texts, train, source, (0,))), learn_tokenizer(
+            target, self.sentences(texts, train, target, (1,))
+        )
+
+    def sentences(self, texts: "Texts", train: np.ndarray, subwords: Subwords, sides: Sequence[int]) -> Iterator[str]:
+        pairs = np.flatnonzero(train)
+        most = LEARN_FROM // len(sides) if isinstance(subwords, Bpe | Unigram) else len(pairs)
+        if len(pairs) > most:
+            pairs = pairs[np.arange(most) * len(pairs) // most]
+        wanted = np.zeros(len(train), dtype=bool)
+        wanted[pairs] = True
+        start = 0
+        for _, *columns in texts:
+            chosen = np.flatnonzero(wanted[start : start + len(columns[0])]).tolist()
+            for side in sides:
+                yield from (columns[side][i] for i in chosen)
+            start += len(columns[0])
+            self.progress("learn", start)
+
+    def encode(
+        self,
+        texts: "Texts",
+        held: np.ndarray,
+        account: Account,
+        source: Tokenizer,
+        target: Tokenizer,
+        kept: ShardWriter,
+        aside: ShardWriter,
+    ) -> None:
+        """Write the pairs as ids: those `held` with their texts to `aside`, whatever their length, the others cleaned by size to `kept`."""
+        start = 0
+        for lines, source_texts, target_texts in texts:
+            sides = source.encode_batch(source_texts), target.encode_batch(target_texts)
+            is_held = held[start : start + len(lines)]
+            keep = self.clean_by_size(lines, sides, is_held, account)
+            for mask, writer, split in ((keep & ~is_held, kept, "train"), (keep & is_held, aside, "dev")):
+                rows = np.flatnonzero(mask).tolist()
+                columns = [pa.array(lines[mask]), *(list_column([ids[i] for i in rows]) for ids in sides)]
+                self.tallies[split].add(columns[1], columns[2])
+                if split == "dev":
+                    columns += [pa.array([side[i] for i in rows], pa.string()) for side in (source_texts, target_texts)]
+                writer.write(columns)
+            start += len(lines)
+            self.progress("encode", start)
+
+    def clean_by_size(
+        self, lines: np.ndarray, sides: tuple[list[list[int]], list[list[int]]], held: np.ndarray, account: Account
+    ) -> np.ndarray:
+        """Drop and cut as the settings say; the mask of the pairs kept. Of a held pair only emptiness counts."""
+        cleaning = self.config.cleaning
+        sizes = np.stack([sizes_of(ids) for ids in sides], axis=1)
+        dropped, cut = judge_sizes(sizes, cleaning)
+        keep = np.ones(len(lines), dtype=bool)
+        for reason, mask in dropped.items():
+            lost = mask if reason == "empty" else mask & ~held
+            keep &= ~lost
+            for i in np.flatnonzero(lost).tolist():
+                account.drop(int(lines[i]), reason, *sizes[i].tolist())
+        for i in np.flatnonzero(cut & ~held).tolist():
+            account.cut_short(int(lines[i]), *sizes[i].tolist())
+            for ids in sides:
+                del ids[i][cleaning.max_tokens :]
+        return keep
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        return {split: tally.pairs for split, tally in self.tallies.items()} | self.vocabularies
+
+    def write_report(self, source: Tokenizer, target: Tokenizer) -> None:
+        report = {
+            "corpus": {split: account.report() for split, account in self.accounts.items()},
+            "splits": {split: tally.report() for split, tally in self.tallies.items()},
+            "notices": notices(self.config, source, target),
+        }
+        (self.folder / "report.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+
+
+class Texts:
+    """The spooled texts of a corpus, in chunks of (lines, source texts, target texts)."""
+
+    def __init__(self, files: Sequence[Path], pairs: int) -> None:
+        self.files = files
+        self.pairs = pairs
+
+    def __iter__(self) -> Iterator[tuple[np.ndarray, list[str], list[str]]]:
+        for file in self.files:
+            for chunk in read_chunks(file):
+                yield chunk.column(0).to_numpy(), chunk.column(1).to_pylist(), chunk.column(2).to_pylist()
+
+    def remove(self) -> None:
+        for file in self.files:
+            file.unlink()
+
+
+class Tally:
+    """Pairs and ids of a split; of each side how many ids, the longest, and how many are unknown."""
+
+    def __init__(self) -> None:
+        self.pairs = 0
+        self.sides = [{"tokens": 0, "longest": 0, "unknown": 0} for _ in range(2)]
+
+    def add(self, source: pa.ListArray, target: pa.ListArray) -> None:
+        self.pairs += len(source)
+        for side, column in zip(self.sides, (source, target), strict=True):
+            ids, sizes = column.values.to_numpy(), np.diff(column.offsets.to_numpy())
+            side["tokens"] += len(ids)
+            side["longest"] = max(side["longest"], int(sizes.max(initial=0)))
+            side["unknown"] += int(np.count_nonzero(ids == SPECIALS.unk))
+
+    def report(self) -> dict[str, object]:
+        return {"pairs": self.pairs, "source": self.sides[0], "target": self.sides[1]}
+
+
+def draw(source: str, seed: int) -> int:
+    return int.from_bytes(hashlib.blake2b(source.encode(), digest_size=8, key=str(seed).encode()[:64]).digest(), "little")
+
+
+def notices(config: PrepareConfig, source: Tokenizer, target: Tokenizer) -> list[str]:
+    """What came out otherwise than was asked."""
+    found = []
+    for side, tokenizer in (("subwords", source),) if config.joint else (("source", source), ("target", target)):
+        asked = tokenizer.config
+        if isinstance(asked, Bpe | Unigram) and tokenizer.vocab_size < asked.size:
+            found.append(
+                f"{side}: {tokenizer.vocab_size} vocabulary entries instead of {asked.size}; the text holds no more different pieces"
+            )
+    return found
+
+
+def described(split: str, corpus: Corpus) -> list[dict[str, str | int]]:
+    """The files of a corpus with size and SHA-256; a stream has neither."""
+    files: list[dict[str, str | int]] = []
+    for file in corpus.files:
+        known = {"bytes": Path(file).stat().st_size, "sha256": sha256_of(Path(file))} if Path(file).is_file() else {}
+        files.append({"split": split, "file": str(file), **known})
+    return files

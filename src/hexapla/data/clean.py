@@ -112,7 +112,7 @@ class Account:
         if self.read == 0:
             raise DataError(f"{where}: no pairs; at least one line with a text on both sides is needed")
         lost, share = self.dropped.total(), self.dropped.total() / self.read
-        if lost == self.read:
+        if self.kept == 0:
             raise DataError(f"{where}: no pair of {self.read} is left: {self.why()}; {self.remedy()}")
         if share > max_dropped:
             raise DataError(

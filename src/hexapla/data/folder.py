@@ -22,6 +22,9 @@ def whole_folder(path: Path, *, mark: str, overwrite: bool = False) -> Iterator[
     partial = path.with_name(f"{path.name}.partial-{os.getpid()}")
     try:
         partial.mkdir(parents=True)
+    except OSError as error:
+        raise StorageError(f"{partial}: {error.strerror}; cannot write there") from error
+    try:
         yield partial
         make_durable(partial)
         replace_folder(partial, path)
@@ -43,11 +46,16 @@ def refuse_occupied(path: Path, mark: str, overwrite: bool) -> None:
 
 def make_durable(folder: Path) -> None:
     for file in [*sorted(folder.iterdir()), folder]:
-        handle = os.open(file, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        sync(file)
+
+
+def sync(path: Path) -> None:
+    """Wait until the disk has the content of a file, or the names in a folder."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def replace_folder(new: Path, path: Path) -> None:
@@ -56,6 +64,7 @@ def replace_folder(new: Path, path: Path) -> None:
     if path.exists():
         path.rename(old)
     new.rename(path)
+    sync(path.parent)
     shutil.rmtree(old, ignore_errors=True)
 
 

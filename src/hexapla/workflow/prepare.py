@@ -1,9 +1,9 @@
 """prepare: corpus files to a folder of ids."""
 
-import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TextIO
 
@@ -15,8 +15,10 @@ from hexapla.config.edge import checked, to_mapping
 from hexapla.data.clean import Account, TextFilter, judge_sizes
 from hexapla.data.corpus import read_pairs
 from hexapla.data.folder import sha256_of, whole_folder
+from hexapla.data.hold_out import choose, usual_hold_out
 from hexapla.data.prepared import Prepared, write_about
-from hexapla.data.shards import IDS, IDS_AND_TEXT, TEXT, ShardWriter, list_column, read_chunks, sizes_of
+from hexapla.data.shards import IDS, IDS_AND_TEXT, ShardWriter, list_column, sizes_of
+from hexapla.data.texts import Texts, spool
 from hexapla.data.tokenizer import Tokenizer, learn_tokenizer, save_tokenizers
 from hexapla.data.vocabulary import SPECIALS
 from hexapla.errors import ConfigError, DataError
@@ -24,13 +26,8 @@ from hexapla.errors import ConfigError, DataError
 File = str | Path
 Progress = Callable[[str, int], None]
 
-CHUNK = 10_000
-"""pairs in memory at a time"""
 LEARN_FROM = 2_000_000
 """sentences at most that subwords are learned from, taken evenly from the corpus"""
-MOST_TO_HOLD_OUT = 1000
-FEWEST_TO_HOLD_OUT = 200
-"""pairs; of a smaller corpus none are held out unless asked"""
 
 
 @dataclass(frozen=True)
@@ -125,58 +122,25 @@ class Preparation:
             if dev_texts is not None:
                 self.encode(dev_texts, np.ones(dev_texts.pairs, dtype=bool), self.accounts["dev"], source, target, kept, aside)
                 self.accounts["dev"].refuse_loss(str(self.dev), 1.0)
-        for spool in (texts, dev_texts):
-            spool.remove() if spool else None
+        for spooled in (texts, dev_texts):
+            if spooled is not None:
+                spooled.remove()
         self.write_report(source, target)
 
-    def read(self, split: str, corpus: Corpus, cleaning: Cleaning) -> "Texts":
-        """The pairs kept by their texts, in Arrow files of the folder, so that everything later sees the same and reads quickly."""
-        account, keep = self.accounts[split], TextFilter(cleaning)
-        lines: list[int] = []
-        sides: tuple[list[str], list[str]] = [], []
+    def read(self, split: str, corpus: Corpus, cleaning: Cleaning) -> Texts:
+        pairs = read_pairs(corpus.source, corpus.target)
+        return spool(pairs, self.folder, f"texts-{split}", TextFilter(cleaning), self.accounts[split], partial(self.progress, "read"))
 
-        def flush() -> None:
-            writer.write([pa.array(lines, pa.int64()), pa.array(sides[0], pa.string()), pa.array(sides[1], pa.string())])
-            for column in (lines, *sides):
-                column.clear()
-            self.progress("read", account.read)
-
-        with ShardWriter(self.folder, f"texts-{split}", TEXT) as writer:
-            for line, (source, target) in enumerate(read_pairs(corpus.source, corpus.target), 1):
-                account.read = line
-                reason = keep.reason(source, target)
-                if reason:
-                    account.drop(line, reason, len(source), len(target))
-                    continue
-                lines.append(line)
-                sides[0].append(source)
-                sides[1].append(target)
-                if len(lines) == CHUNK:
-                    flush()
-            flush()
-        return Texts(writer.files, account.kept)
-
-    def hold_out(self, texts: "Texts") -> np.ndarray:
-        """Which pairs to set aside: a mask. A pair's place in the draw is a hash of seed and source, so equal sources stay together."""
+    def hold_out(self, texts: Texts) -> np.ndarray:
+        """Which pairs to set aside as the dev set: a mask."""
         wanted = self.config.hold_out
         if wanted is None:
-            wanted = 0 if self.dev is not None or texts.pairs < FEWEST_TO_HOLD_OUT else min(MOST_TO_HOLD_OUT, max(10, texts.pairs // 100))
-        if wanted == 0:
-            return np.zeros(texts.pairs, dtype=bool)
-        if wanted >= texts.pairs:
+            wanted = 0 if self.dev is not None else usual_hold_out(texts.pairs)
+        if wanted and wanted >= texts.pairs:
             raise DataError(f"{self.corpus}: hold_out = {wanted}, but there are {texts.pairs} pairs; some must be left to train on")
-        places = np.fromiter((draw(source, self.config.seed) for _, sources, _ in texts for source in sources), np.uint64, texts.pairs)
-        groups, sizes = np.unique(places, return_counts=True)
-        chosen: list[int] = []
-        for group, size in enumerate(sizes.tolist()):
-            if size <= wanted:
-                chosen.append(group)
-                wanted -= size
-            if not wanted:
-                break
-        return np.isin(places, groups[chosen])
+        return choose((source for _, sources, _ in texts for source in sources), texts.pairs, wanted, self.config.seed)
 
-    def learn(self, texts: "Texts", train: np.ndarray) -> tuple[Tokenizer, Tokenizer]:
+    def learn(self, texts: Texts, train: np.ndarray) -> tuple[Tokenizer, Tokenizer]:
         """The tokenizers of both sides, from the texts of the pairs in the mask `train` alone."""
         source = self.config.source
         if self.config.joint:
@@ -187,7 +151,7 @@ class Preparation:
             target, self.sentences(texts, train, target, (1,))
         )
 
-    def sentences(self, texts: "Texts", train: np.ndarray, subwords: Subwords, sides: Sequence[int]) -> Iterator[str]:
+    def sentences(self, texts: Texts, train: np.ndarray, subwords: Subwords, sides: Sequence[int]) -> Iterator[str]:
         pairs = np.flatnonzero(train)
         most = LEARN_FROM // len(sides) if isinstance(subwords, Bpe | Unigram) else len(pairs)
         if len(pairs) > most:
@@ -204,7 +168,7 @@ class Preparation:
 
     def encode(
         self,
-        texts: "Texts",
+        texts: Texts,
         held: np.ndarray,
         account: Account,
         source: Tokenizer,
@@ -260,23 +224,6 @@ class Preparation:
         (self.folder / "report.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
 
 
-class Texts:
-    """The spooled texts of a corpus, in chunks of (lines, source texts, target texts)."""
-
-    def __init__(self, files: Sequence[Path], pairs: int) -> None:
-        self.files = files
-        self.pairs = pairs
-
-    def __iter__(self) -> Iterator[tuple[np.ndarray, list[str], list[str]]]:
-        for file in self.files:
-            for chunk in read_chunks(file):
-                yield chunk.column(0).to_numpy(), chunk.column(1).to_pylist(), chunk.column(2).to_pylist()
-
-    def remove(self) -> None:
-        for file in self.files:
-            file.unlink()
-
-
 class Tally:
     """Pairs and ids of a split; of each side how many ids, the longest, and how many are unknown."""
 
@@ -294,10 +241,6 @@ class Tally:
 
     def report(self) -> dict[str, object]:
         return {"pairs": self.pairs, "source": self.sides[0], "target": self.sides[1]}
-
-
-def draw(source: str, seed: int) -> int:
-    return int.from_bytes(hashlib.blake2b(source.encode(), digest_size=8, key=str(seed).encode()[:64]).digest(), "little")
 
 
 def notices(config: PrepareConfig, source: Tokenizer, target: Tokenizer) -> list[str]:

@@ -1,0 +1,60 @@
+"""The texts that pass cleaning, spooled to disk, so that all later stages see one reading of the corpus and need no other."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from hexapla.data.clean import Account, TextFilter
+from hexapla.data.shards import TEXT, ShardWriter, read_chunks
+
+CHUNK = 10_000
+"""pairs in memory at a time"""
+
+
+class Texts:
+    """The spooled texts of a corpus, in chunks of (lines, source texts, target texts)."""
+
+    def __init__(self, files: Sequence[Path], pairs: int) -> None:
+        self.files = files
+        self.pairs = pairs
+
+    def __iter__(self) -> Iterator[tuple[np.ndarray, list[str], list[str]]]:
+        for file in self.files:
+            for chunk in read_chunks(file):
+                yield chunk.column(0).to_numpy(), chunk.column(1).to_pylist(), chunk.column(2).to_pylist()
+
+    def remove(self) -> None:
+        for file in self.files:
+            file.unlink()
+
+
+def spool(
+    pairs: Iterable[tuple[str, str]], folder: Path, name: str, keep: TextFilter, account: Account, progress: Callable[[int], None]
+) -> Texts:
+    """Write the pairs that `keep` gives no reason to drop, with their line numbers; the others go to `account`."""
+    lines: list[int] = []
+    sources: list[str] = []
+    targets: list[str] = []
+
+    def flush() -> None:
+        writer.write([pa.array(lines, pa.int64()), pa.array(sources, pa.string()), pa.array(targets, pa.string())])
+        for column in (lines, sources, targets):
+            column.clear()
+        progress(account.read)
+
+    with ShardWriter(folder, name, TEXT) as writer:
+        for line, (source, target) in enumerate(pairs, 1):
+            account.read = line
+            reason = keep.reason(source, target)
+            if reason:
+                account.drop(line, reason, len(source), len(target))
+                continue
+            lines.append(line)
+            sources.append(source)
+            targets.append(target)
+            if len(lines) == CHUNK:
+                flush()
+        flush()
+    return Texts(writer.files, account.kept)

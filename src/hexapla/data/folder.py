@@ -1,7 +1,10 @@
 """A folder that appears whole or not at all."""
 
+import fcntl
+import glob
 import hashlib
 import os
+import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,16 +17,19 @@ from hexapla.errors import ConfigError, StorageError
 def whole_folder(path: Path, *, mark: str, overwrite: bool = False) -> Iterator[Path]:
     """A new folder beside `path` to write into; it takes that name when the block ends and is removed if the block fails.
 
-    A killed process leaves it as NAME.partial-PROCESS, which nothing here reads and anyone may delete.
+    A killed process leaves it as NAME.partial-…, which nothing reads; the next attempt at NAME removes it.
     With `overwrite` a folder that has a file named `mark` is replaced, and no other.
     Raises ConfigError: `path` holds something already; StorageError: the disk or file system refused.
     """
     refuse_occupied(path, mark, overwrite)
-    partial = path.with_name(f"{path.name}.partial-{os.getpid()}")
     try:
-        partial.mkdir(parents=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        remove_leftovers(path)
+        partial = path.with_name(f"{path.name}.partial-{secrets.token_hex(4)}")
+        partial.mkdir()
+        lock = locked(partial)
     except OSError as error:
-        raise StorageError(f"{partial}: {error.strerror}; cannot write there") from error
+        raise StorageError(f"{error.filename or path}: {error.strerror or error}; cannot write there") from error
     try:
         yield partial
         make_durable(partial)
@@ -32,6 +38,29 @@ def whole_folder(path: Path, *, mark: str, overwrite: bool = False) -> Iterator[
         raise StorageError(f"{error.filename or path}: {error.strerror or error}") from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+        os.close(lock)
+
+
+def remove_leftovers(path: Path) -> None:
+    """Remove what killed processes left of `path`. One that still works holds a lock, which ends with it however it ends."""
+    for leftover in path.parent.glob(f"{glob.escape(path.name)}.partial-*"):
+        try:
+            lock = locked(leftover)
+        except BlockingIOError:
+            continue
+        shutil.rmtree(leftover, ignore_errors=True)
+        os.close(lock)
+
+
+def locked(folder: Path) -> int:
+    """A handle that locks `folder` for as long as it is open. Raises BlockingIOError: another process has it."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(handle)
+        raise
+    return handle
 
 
 def refuse_occupied(path: Path, mark: str, overwrite: bool) -> None:

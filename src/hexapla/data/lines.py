@@ -116,7 +116,7 @@ def _likely_encoding(line: bytes, around: bytes) -> str:
     if sum(not char.isascii() for char in tried) - damaged >= damaged:
         return "other characters are, so the file is damaged here or mixes encodings: mend this line"
     if sum(byte >= 0x80 for byte in line) > 0.3 * len(line):
-        for encoding, label, first, last in (("gb18030", "GB18030", "\u4e00", "\u9fff"), ("cp1251", "WINDOWS-1251", "\u0400", "\u04ff")):
+        for encoding, label, first, last in (("cp1251", "WINDOWS-1251", "а", "я"), ("gb18030", "GB18030", "\u4e00", "\u9fff")):
             letters = [char for char in line.decode(encoding, "replace") if not char.isascii()]
             if sum(first <= char <= last for char in letters) > 0.7 * len(letters):
                 return f"it may be {label}: iconv -f {label} -t UTF-8"

@@ -132,6 +132,8 @@ def _refuse_binary(name: str, head: bytes) -> None:
 class _Decoder(Protocol):
     """One gzip member or one xz stream."""
 
+    magic: bytes
+
     def feed(self, data: bytes) -> bytes: ...
     @property
     def ended(self) -> bool: ...
@@ -142,6 +144,8 @@ class _Decoder(Protocol):
 
 
 class _Gzip:
+    magic = b"\x1f\x8b"
+
     def __init__(self) -> None:
         self._inner = zlib.decompressobj(wbits=31)
         self._full = False
@@ -165,6 +169,8 @@ class _Gzip:
 
 
 class _Xz:
+    magic = b"\xfd7zXZ\0"
+
     def __init__(self) -> None:
         self._inner = lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=XZ_MEMORY_BYTES)
 
@@ -217,14 +223,16 @@ def _decompress(name: str, stored: Iterator[bytes], decoder: Callable[[], _Decod
                     if not data:
                         break
                     current, member = decoder(), member + 1
+                    if member == 1 and not data.startswith(current.magic[: len(data)]):
+                        raise DataError(f"{name}: not compressed as its name says; take the suffix off, or compress it")
                 text, data = current.feed(data), b""
                 if text:
                     yield text
                 if current.ended:
                     current, data = None, current.unread
         except (zlib.error, lzma.LZMAError) as error:
-            what = f"damaged in member {member}" if member > 1 else "damaged, or no such archive"
-            raise DataError(f"{name}: {what} ({str(error).lower()}); fetch or compress it again") from error
+            where = f" in member {member}" if member > 1 else ""
+            raise DataError(f"{name}: damaged{where} ({str(error).lower()}); fetch or compress it again") from error
     if member == 0:
         raise DataError(f"{name}: empty, a compressed file has at least a header; fetch or compress it again")
     if current is not None:

@@ -158,7 +158,7 @@ def _equal(evidence: Evidence) -> Iterator[Finding]:
         (evidence.source, "target", evidence.repeated_sources),
         (evidence.target, "source", evidence.repeated_targets),
     ):
-        fresh = lines[~np.isin(lines, repeated)]
+        fresh = lines[~np.isin(lines, repeated) & (lines < n)]
         if len(fresh):
             message = f"{side.name}: {_times(len(fresh), 'line')} seen before with another {other}"
             remedy = "a line may have several translations; many repeats of one hint at boilerplate"

@@ -31,6 +31,9 @@ class Batch:
     rows: list[int]
     """which pairs of the split"""
 
+    def to(self, device: torch.device) -> "Batch":
+        return Batch(self.source.to(device), self.target.to(device), self.rows)
+
 
 class Batches:
     """Every pair of a split once an epoch, in batches of at most `batch_tokens` padded positions."""
@@ -132,8 +135,10 @@ def in_length_order(
     `lengths` are (N,), or (N, 2) for pairs. A batch has at most `batch_size` rows and `batch_tokens` padded positions, specials counted;
     what is longer by itself is a batch of its own.
     """
-    widths = round_up(np.asarray(lengths, dtype=np.int64).reshape(len(lengths), -1) + 1, WIDTH_STEP)
-    order = np.lexsort((np.arange(len(widths)), *-widths.T)).tolist()
+    table = np.asarray(lengths, dtype=np.int64)
+    table = table[:, None] if table.ndim == 1 else table
+    order = np.lexsort(-table.T).tolist()
+    widths = round_up(table + 1, WIDTH_STEP)
     batches: list[list[int]] = []
     largest = np.zeros(widths.shape[1], dtype=np.int64)
     for i in order:

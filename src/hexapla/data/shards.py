@@ -106,5 +106,9 @@ def map_file(file: Path, *, validate: bool) -> list[pa.RecordBatch]:
     except (OSError, pa.ArrowInvalid) as error:
         raise DataError(f"{file}: not a whole Arrow file ({str(error).splitlines()[0]}); prepare the data again") from None
     if reader.schema not in (IDS, IDS_AND_TEXT):
-        raise DataError(f"{file}: columns are {', '.join(reader.schema.names)} of other names or types than a prepared file has")
+        raise DataError(f"{file}: its columns are {shown(reader.schema)}; a prepared file has {shown(IDS)}; prepare the data again")
     return chunks
+
+
+def shown(schema: pa.Schema) -> str:
+    return ", ".join(f"{field.name} {field.type}" for field in schema)

@@ -39,7 +39,7 @@ class _View:
 
         plain = options.ascii_only
         report, unit, typical = self.report, self.report.source.lengths.unit, self.report.typical_ratio
-        yield from (Text(f"{report.pairs:,} pairs", "bold"), _summary(report))
+        yield from (Text(_things(report.pairs, "pair"), "bold"), _summary(report))
         if report.pairs:
             yield from (Text(f"\nLines by length in {unit}", "bold"), _lengths(report, plain))
             yield from (Text(f"\nPairs by target / source length in characters, typical {typical:.2f}", "bold"), _ratios(report, plain))
@@ -95,12 +95,13 @@ def _scripts(scripts: dict[str, int]) -> str:
 def _lengths(report: CorpusReport, plain: bool) -> "Table":
     """Both sides' lengths, side by side, over the same bins."""
     from rich.table import Table
+    from rich.text import Text
 
     ours, theirs = report.source.lengths, report.target.lengths
     table = Table(box=None, padding=(0, 1, 0, 0))
     table.add_column("", justify="right")
     for side in (report.source, report.target):
-        table.add_column(_short(side.name, 17), min_width=_BAR_CELLS, no_wrap=True)
+        table.add_column(Text(_short(side.name, 17)), min_width=_BAR_CELLS, no_wrap=True)
         table.add_column("", justify="right", min_width=8)
     most = max(*ours.counts, *theirs.counts, 1)
     for number, label in enumerate(_length_labels(ours)):
@@ -147,8 +148,8 @@ def _findings(findings: Sequence[Finding], plain: bool) -> "Table":
     from rich.text import Text
 
     table = Table(box=None, padding=(0, 1, 0, 0), show_header=False)
-    table.add_column(no_wrap=True)
-    table.add_column()
+    table.add_column(no_wrap=True, min_width=7)
+    table.add_column(overflow="fold")
     for finding in findings:
         text = Text(finding.message)
         if finding.lines:
@@ -178,4 +179,4 @@ def _verdict(report: CorpusReport) -> "Text":
 
 
 def _things(count: int, thing: str) -> str:
-    return f"{count} {thing}{'' if count == 1 else 's'}"
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"

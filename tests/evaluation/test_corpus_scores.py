@@ -117,12 +117,26 @@ def test_a_tokenizer_that_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatc
         (["Ein Hund bellt.", "Собака лает."], "13a"),
         (["一只狗在叫。", "猫在桌子下面睡觉, OK"], "zh"),
         (["犬が吠えている。", "猫は寝ている。"], "char"),
+        (["東京大学医学部附属病院の前"], "char"),
         (["개가 짖는다."], "char"),
         (["สุนัขเห่า"], "char"),
-        (["The film 狗 was shown in 1998, and people liked it."], "13a"),
+        (["我们在东京看了の字招牌的小店，又看了很多别的东西。"], "zh"),
+        (["我们昨天在家 met in Oxford"], "13a"),
+        (["这 是一只 dog"], "zh"),
         (["", "1998 ..."], "13a"),
     ],
-    ids=["Latin and Cyrillic", "Han", "Kana", "Hangul", "Thai", "a Han word in English", "no letters"],
+    ids=[
+        "Latin and Cyrillic",
+        "Han",
+        "Kana",
+        "Kana among much Han",
+        "Hangul",
+        "Thai",
+        "a Kana in Han",
+        "less Han than English",
+        "an English word in Han",
+        "no letters",
+    ],
 )
 def test_the_suggested_tokenizer_follows_the_script(lines, tokenizer):
     assert suggest_tokenizer([lines]) == tokenizer

@@ -60,6 +60,7 @@ def test_case_is_ignored_on_request_and_the_signature_says_so():
 def test_of_several_references_the_nearest_counts():
     references = [["a dog barks loudly"], ["the cat sleeps"]]
     assert word_error_rate(["the cat slept"], references).value == pytest.approx(100 / 3)
+    assert word_error_rate(["a b c"], [["a b"], ["a b c d e"]]).value == pytest.approx(40)  # not 50: nearest in errors per word
     assert exact_match(["the cat sleeps"], references).value == 100
     assert "nrefs:2" in exact_match(["x"], references).signature
 

@@ -135,7 +135,9 @@ def test_the_command_translates_with_the_runs_own_strategy_or_as_told(asked, cap
     assert command_line(["evaluate", "run", "src", "ref", "ref2", "--metric", "bleu"]) == 0
     assert command_line(["evaluate", "run", "src", "ref", "--beam", "9", "--checkpoint", "step_7", "--metric", "bleu"]) == 0
     assert [(checkpoint, strategy) for checkpoint, _, strategy in asked] == [("best", None), ("step_7", Beam(width=9, length_penalty=1.0))]
-    both, single = capfd.readouterr().out.splitlines()
+    assert command_line(["evaluate", "run", "src", "ref", "--against", "run2", "--checkpoint", "latest", "--metric", "exact"]) == 0
+    assert [(checkpoint, strategy) for checkpoint, _, strategy in asked[2:]] == [("latest", None)] * 2
+    both, single, _ = capfd.readouterr().out.splitlines()
     assert "nrefs:2" in both and "nrefs:1" in single
 
 

@@ -1,7 +1,8 @@
 """Error rates by edit distance (Levenshtein 1966), and whole lines right or wrong.
 
 Lines are compared after spaces at the ends are removed and runs of spaces made one, so a line is exact if and only if
-it has no word error and no character error. With several references a line is compared with the one nearest to it.
+it has no word error and no character error. With several references a line is compared with the one nearest to it in
+errors per unit.
 """
 
 from collections.abc import Sequence

@@ -304,4 +304,5 @@ def test_a_tokenizer_file_that_is_not_ours_is_refused(tmp_path, old, new, words)
 
 def test_vocabulary_files_are_plain_json(tmp_path):
     saved(tmp_path, Characters())
-    assert json.loads((tmp_path / "subwords.json").read_text()) == learn_tokenizer(Characters(), TEXTS).vocabulary.entries
+    tokenizer = learn_tokenizer(Characters(), TEXTS)
+    assert json.loads((tmp_path / "subwords.json").read_text()) == tokenizer.pieces(range(FIRST, tokenizer.vocab_size))

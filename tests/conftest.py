@@ -9,7 +9,7 @@ from jaxtyping import install_import_hook
 TENSOR_LAYERS = ["blocks", "models", "objectives", "decoding", "training"]
 SHARED = Path(__file__).resolve().parents[1] / "../shared"
 
-install_import_hook([f"hexapla.{layer}" for layer in TENSOR_LAYERS], "beartype.beartype")
+install_import_hook([f"hexapla.{layer}" for layer in TENSOR_LAYERS], "shape_checker.check")
 
 
 @pytest.fixture(autouse=True, scope="session")

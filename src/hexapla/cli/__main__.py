@@ -1,0 +1,5 @@
+"""python -m hexapla.cli, where the `hexapla` command is not on the path."""
+
+from hexapla.cli.main import main
+
+main()

@@ -1,0 +1,21 @@
+"""What several commands take, described once."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, as `hexapla train` makes it.")]
+CheckpointName = Annotated[str, typer.Option("--checkpoint", metavar="NAME", help="Which weights: best, latest, average, or step_N.")]
+BatchSize = Annotated[
+    int, typer.Option("--batch-size", metavar="N", min=1, help="Sentences computed at once; the output does not depend on it.")
+]
+Threads = Annotated[int | None, typer.Option("--threads", metavar="N", min=1, help="CPU threads; unset: as PyTorch chooses.")]
+AsJson = Annotated[bool, typer.Option("--json", metavar="", help="Write JSON to stdout.")]
+
+
+def use_threads(threads: int | None) -> None:
+    if threads is not None:
+        import torch
+
+        torch.set_num_threads(threads)

@@ -1,0 +1,151 @@
+"""hexapla translate: n lines in, n lines out."""
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from hexapla.cli.console import say, write_lines
+from hexapla.cli.decoding import chosen_rules, chosen_strategy
+from hexapla.cli.options import BatchSize, CheckpointName, RunFolder, Threads, use_threads
+
+if TYPE_CHECKING:
+    from hexapla.workflow.translate import Translation
+
+SEARCH = partial(typer.Option, rich_help_panel="Search")
+RULES = partial(typer.Option, rich_help_panel="Rules")
+BATCHES_AT_ONCE = 16  # sorted by length together: what memory holds, and what the first line waits for
+
+
+def translate(
+    run: RunFolder,
+    files: Annotated[list[str] | None, typer.Argument(metavar="FILE", help="Text, a sentence a line; unset or -: stdin.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write here, not to stdout, once all is done.")
+    ] = None,
+    scores: Annotated[bool, typer.Option("--scores", metavar="", help="Begin each line with its score and a tab.")] = False,
+    n_best: Annotated[int, typer.Option(metavar="N", min=1, help="So many translations a line: its number ||| text ||| score.")] = 1,
+    as_json: Annotated[
+        bool, typer.Option("--json", metavar="", help="An object a line: text, score, log_prob, length, truncated, blank.")
+    ] = False,
+    beam: Annotated[int | None, SEARCH(metavar="N", min=1, help="Hypotheses kept; unset: as the run is configured.")] = None,
+    length_penalty: Annotated[float | None, SEARCH(metavar="ALPHA", help="Larger prefers longer output.")] = None,
+    penalty: Annotated[
+        Literal["gnmt", "power", "none"] | None, SEARCH(metavar="gnmt|power|none", help="The formula that ALPHA is in.")
+    ] = None,
+    greedy: Annotated[bool, SEARCH("--greedy", metavar="", help="Always the likeliest token: a beam of 1.")] = False,
+    sample: Annotated[bool, SEARCH("--sample", metavar="", help="Draw tokens instead.")] = False,
+    temperature: Annotated[float | None, SEARCH(metavar="X", help="With --sample: below 1 sharper, above 1 flatter.")] = None,
+    top_k: Annotated[int | None, SEARCH(metavar="K", min=1, help="With --sample: among the K likeliest tokens.")] = None,
+    top_p: Annotated[float | None, SEARCH(metavar="P", help="With --sample: among the fewest tokens that reach probability P.")] = None,
+    seed: Annotated[int | None, SEARCH(metavar="N", min=0, help="With --sample: what is drawn for a sentence depends on it alone.")] = None,
+    prefix: Annotated[str | None, RULES(metavar="TEXT", help="What every translation begins with.")] = None,
+    suppress: Annotated[list[str] | None, RULES(metavar="PIECE", help="A target piece never written; may be given again.")] = None,
+    no_repeat: Annotated[int | None, RULES(metavar="N", min=0, help="No run of N tokens occurs twice.")] = None,
+    min_length: Annotated[int | None, RULES(metavar="N", min=0, help="Fewest tokens.")] = None,
+    max_length: Annotated[int | None, RULES(metavar="N", min=1, help="Most tokens, whatever the source.")] = None,
+    max_extra: Annotated[int | None, RULES(metavar="N", min=0, help="Most tokens beyond the source's.")] = None,
+    checkpoint: CheckpointName = "best",
+    batch_size: BatchSize = 64,
+    threads: Threads = None,
+) -> None:
+    """Translate text line by line: exactly one line out for each line in, a blank one for a blank one."""
+    choose = chosen_strategy(
+        beam=beam, greedy=greedy, sample=sample, penalty=penalty, length_penalty=length_penalty,
+        temperature=temperature, top_k=top_k, top_p=top_p, seed=seed,
+    )  # fmt: skip
+    use_threads(threads)
+    from hexapla.runs import Run
+    from hexapla.workflow.translate import translate as translate_lines
+
+    opened = Run.open(run, checkpoint=checkpoint)
+    strategy = choose(opened.config.decoding)
+    rules = chosen_rules(
+        opened.config.rules, opened.target,
+        suppress=suppress, no_repeat=no_repeat, min_length=min_length, max_length=max_length, max_extra=max_extra,
+    )  # fmt: skip
+    render = (
+        partial(as_object, alternatives=n_best > 1) if as_json else as_alternatives if n_best > 1 else as_scored_text if scores else as_text
+    )
+    lines, blank, truncated = 0, 0, 0
+    with line_writer(output) as write:
+        for chunk in chunks(files or ["-"], batch_size * BATCHES_AT_ONCE):
+            results = translate_lines(opened, chunk, strategy, rules=rules, n_best=n_best, prefix=prefix, batch_size=batch_size)
+            write(line for number, result in enumerate(results, lines) for line in render(number, result))
+            lines += len(chunk)
+            blank += sum(result.blank for result in results)
+            truncated += sum(result.truncated for result in results)
+    notes = f"{lines:,} lines" + (f", {blank:,} of them blank" if blank else "")
+    cut = f"; {truncated:,} reached the longest output allowed and are cut off (--max-extra, --max-length)" if truncated else ""
+    say(f"translated {notes}{cut}")
+
+
+def chunks(files: Iterable[str], size: int) -> Iterator[list[str]]:
+    """The lines of all files in order, some at a time; one at a time where somebody types them."""
+    from hexapla.data.lines import read_lines
+
+    typed = list(files) == ["-"] and sys.stdin.isatty()
+    if typed:
+        say("type a sentence a line; Ctrl-D ends")
+    lines = chain.from_iterable(read_lines(file) for file in files)
+    while chunk := list(islice(lines, 1 if typed else size)):
+        yield chunk
+
+
+def one_line(text: str) -> str:
+    """A model that writes bytes can write a line feed; a line of output it must not end."""
+    return text.replace("\r", " ").replace("\n", " ")
+
+
+def as_text(number: int, translation: "Translation") -> list[str]:
+    return [one_line(translation.text)]
+
+
+def as_scored_text(number: int, translation: "Translation") -> list[str]:
+    return [f"{shown(translation.score)}\t{one_line(translation.text)}"]
+
+
+def as_alternatives(number: int, translation: "Translation") -> list[str]:
+    """Moses' n-best form: the input line's number from 0, the text, the score."""
+    return [f"{number} ||| {one_line(each.text)} ||| {shown(each.score)}" for each in translation.alternatives or (translation,)]
+
+
+def shown(score: float | None) -> str:
+    """A blank line has no score."""
+    return "" if score is None else f"{score:.4f}"
+
+
+def as_object(number: int, translation: "Translation", *, alternatives: bool) -> list[str]:
+    row = described(translation)
+    if alternatives:
+        row["alternatives"] = [described(each) for each in translation.alternatives]
+    return [json.dumps(row, ensure_ascii=False)]
+
+
+def described(translation: "Translation") -> dict[str, object]:
+    names = ("text", "score", "log_prob", "length", "truncated", "blank")
+    return {name: getattr(translation, name) for name in names}
+
+
+@contextmanager
+def line_writer(output: Path | None) -> Iterator[Callable[[Iterable[str]], None]]:
+    """Writes to stdout as it goes, or to a file that gets its name only when all is written."""
+    if output is None:
+        yield write_lines
+        return
+    plain = output.is_file() or not output.exists()  # a pipe or a device is written as it is
+    unfinished = output.with_name(f"{output.name}.unfinished") if plain else output
+    try:
+        with unfinished.open("w", encoding="utf-8", newline="\n") as file:
+            yield lambda lines: file.writelines(f"{line}\n" for line in lines)
+        if plain:
+            unfinished.replace(output)
+    finally:
+        if plain:
+            unfinished.unlink(missing_ok=True)

@@ -1,0 +1,147 @@
+"""The tables of options and settings in docs/, written from the code: python -m hexapla.cli.reference docs/*.md
+
+A page holds <!-- options of translate --> or <!-- settings --> where a table stands, and <!-- end --> after it.
+"""
+
+import ast
+import inspect
+import re
+import sys
+import textwrap
+from collections.abc import Iterable, Iterator
+from dataclasses import MISSING, Field, fields, is_dataclass
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import annotated_types
+import typer.main
+
+from hexapla.cli.main import app
+from hexapla.config.data import PrepareConfig
+from hexapla.config.run import RunConfig
+
+MARKED = re.compile(r"(<!-- (?P<what>settings|options of (?P<command>\w+)) -->\n).*?(<!-- end -->)", re.DOTALL)
+NUMBERS = {int: "integer", float: "number", bool: "true, false", str: "text"}
+
+
+def filled(page: str) -> str:
+    """A page with its marked tables as the code has them now."""
+    return MARKED.sub(lambda found: f"{found[1]}{table_for(found['command'])}\n{found[4]}", page)
+
+
+def table_for(command: str | None) -> str:
+    return setting_tables() if command is None else option_table(command)
+
+
+def option_table(command: str) -> str:
+    """A command's arguments and options with their help."""
+    described = typer.main.get_command(app).commands[command]  # type: ignore[attr-defined]  # a group has commands
+    rows = []
+    for parameter in described.params:
+        is_option = parameter.opts[0].startswith("-")
+        name = f"{', '.join(parameter.opts)} {parameter.metavar or ''}".rstrip() if is_option else parameter.metavar
+        default = "" if parameter.default in (None, False, True) else f"`{parameter.default}`"
+        rows.append((f"`{name}`", default, parameter.help or ""))
+    return table(("option", "default", "meaning"), rows)
+
+
+def setting_tables() -> str:
+    """A heading and a table for each class of settings, with all the places it stands at."""
+    places: dict[type, list[str]] = {}
+    for root, name in ((RunConfig, ""), (PrepareConfig, "prepare")):
+        for cls, place in classes(root, name):
+            places.setdefault(cls, []).append(place)
+    return "\n".join(section(cls, found) for cls, found in places.items() if any(found))
+
+
+def classes(cls: type, place: str) -> Iterator[tuple[type, str]]:
+    """Each class of settings below `cls`, with the dotted name of where it stands."""
+    yield cls, place
+    for name, kind in get_type_hints(cls, include_extras=True).items():
+        for below in alternatives(kind):
+            if is_dataclass(below) and isinstance(below, type):
+                yield from classes(below, f"{place}.{name}".lstrip("."))
+
+
+def section(cls: type, places: list[str]) -> str:
+    kind = next((f' with `kind = "{field.default}"`' for field in fields(cls) if field.name == "kind"), "")
+    heading = f"### {', '.join(f'`{place}`' for place in places)}{kind}"
+    hints, meanings = get_type_hints(cls, include_extras=True), docstrings(cls)
+    rows = [
+        (f"`{field.name}`", default_of(field), allowed(hints[field.name]), meanings.get(field.name, ""))
+        for field in fields(cls)
+        if field.name != "kind" and not below(hints[field.name])
+    ]
+    purpose = inspect.cleandoc(cls.__doc__ or "") if cls.__doc__ and not cls.__doc__.startswith(f"{cls.__name__}(") else ""
+    about = purpose.partition("\n\n")[0].replace("*", "\\*") + "\n\n" if purpose else ""
+    return f"{heading}\n\n{about}{table(('setting', 'default', 'allowed', 'meaning'), rows) if rows else ''}"
+
+
+def docstrings(cls: type) -> dict[str, str]:
+    """The string that stands after a field, by the field's name."""
+    body = ast.parse(textwrap.dedent(inspect.getsource(cls))).body[0]
+    assert isinstance(body, ast.ClassDef)
+    found = {}
+    for statement, after in zip(body.body, body.body[1:], strict=False):
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and isinstance(after, ast.Expr):
+            found[statement.target.id] = ast.literal_eval(after.value)
+    return found
+
+
+def alternatives(kind: Any) -> tuple[Any, ...]:
+    """The members of a union, whether annotated or not; else the type itself."""
+    if get_origin(kind) is Annotated and get_origin(get_args(kind)[0]) in (Union, UnionType):
+        kind = get_args(kind)[0]
+    return get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+
+
+def below(kind: Any) -> bool:
+    return any(is_dataclass(each) for each in alternatives(kind))
+
+
+def default_of(field: Field[Any]) -> str:
+    if field.default is MISSING:
+        return "from the data"
+    return "unset" if field.default is None else f"`{str(field.default).lower() if isinstance(field.default, bool) else field.default}`"
+
+
+def allowed(kind: Any) -> str:
+    """A type in words: "integer, at least 1"."""
+    members = [each for each in alternatives(kind) if each is not NoneType]
+    if len(members) > 1:
+        return " or ".join(allowed(each) for each in members)
+    kind = members[0]
+    if get_origin(kind) is Literal:
+        return ", ".join(f"`{value}`" for value in get_args(kind))
+    if get_origin(kind) is tuple:
+        return f"list of: {allowed(get_args(kind)[0])}"
+    if get_origin(kind) is Annotated:
+        inner, *limits = get_args(kind)
+        return ", ".join([allowed(inner), *(word for limit in limits for word in limit_in_words(limit))])
+    return NUMBERS.get(kind, str(kind))
+
+
+def limit_in_words(limit: Any) -> list[str]:
+    match limit:
+        case annotated_types.Ge(ge=value):
+            return [f"at least {value:g}"]
+        case annotated_types.Gt(gt=value):
+            return [f"above {value:g}"]
+        case annotated_types.Le(le=value):
+            return [f"at most {value:g}"]
+        case annotated_types.Lt(lt=value):
+            return [f"below {value:g}"]
+        case _:
+            return []
+
+
+def table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [heads, ("---",) * len(heads), *((cell.replace("|", "\\|") for cell in row) for row in rows)]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        page = Path(name)
+        page.write_text(filled(page.read_text(encoding="utf-8")), encoding="utf-8")

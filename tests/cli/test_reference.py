@@ -59,6 +59,8 @@ def test_every_option_stands_in_its_table():
     assert "| `RUN` |  |" in table
     assert "| `--n-best N` |" in table
     assert "number \\|\\|\\| text" in table
+    assert "| `--seed N` | `1` |" in option_table("prepare")
+    assert "source\\<TAB>target" in option_table("prepare")
 
 
 def test_a_page_keeps_what_stands_around_its_tables():

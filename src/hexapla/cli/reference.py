@@ -41,7 +41,7 @@ def option_table(command: str) -> str:
     for parameter in described.params:
         is_option = parameter.opts[0].startswith("-")
         name = f"{', '.join(parameter.opts)} {parameter.metavar or ''}".rstrip() if is_option else parameter.metavar
-        default = "" if parameter.default in (None, False, True) else f"`{parameter.default}`"
+        default = "" if parameter.default is None or isinstance(parameter.default, bool) else f"`{parameter.default}`"
         rows.append((f"`{name}`", default, parameter.help or ""))
     return table(("option", "default", "meaning"), rows)
 
@@ -137,8 +137,13 @@ def limit_in_words(limit: Any) -> list[str]:
 
 
 def table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    lines = [heads, ("---",) * len(heads), *((cell.replace("|", "\\|") for cell in row) for row in rows)]
+    lines = [heads, ("---",) * len(heads), *((as_cell(cell) for cell in row) for row in rows)]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def as_cell(text: str) -> str:
+    """`text` where Markdown would take | for the end of a cell and <unk> for HTML."""
+    return text.replace("|", "\\|").replace("<", "\\<")
 
 
 if __name__ == "__main__":

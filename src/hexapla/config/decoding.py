@@ -1,6 +1,5 @@
 """How the next token is chosen, and what may be chosen."""
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import Field

@@ -61,7 +61,7 @@ def read_toml(file: Path) -> dict[str, Any]:
 
 
 def parse_change(change: str) -> dict[str, Any]:
-    """"training.steps=20000" as {"training": {"steps": 20000}}; what is no TOML value is taken as a string."""
+    """ "training.steps=20000" as {"training": {"steps": 20000}}; what is no TOML value is taken as a string."""
     name, equals, text = change.partition("=")
     if not equals or not all(name.split(".")):
         raise ConfigError(f"--set {change}: must read name=value, as in --set training.steps=20000")

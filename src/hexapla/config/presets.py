@@ -14,9 +14,7 @@ def seq2seq(
     vocab_size: int, target_vocab: int | None, *, layers: int, d_model: int, heads: int, d_ff: int, dropout: float
 ) -> Seq2SeqConfig:
     """The paper's architecture at one size: both stacks alike, post-norm, ReLU; tied three ways where one vocabulary serves both sides."""
-    stack = StackConfig(
-        layers=layers, attention=AttentionConfig(heads=heads), feed_forward=FeedForwardConfig(d_ff=d_ff), dropout=dropout
-    )
+    stack = StackConfig(layers=layers, attention=AttentionConfig(heads=heads), feed_forward=FeedForwardConfig(d_ff=d_ff), dropout=dropout)
     return Seq2SeqConfig(
         source_vocab=vocab_size,
         target_vocab=target_vocab or vocab_size,

@@ -66,10 +66,12 @@ class ValidationConfig:
 
     every: Count = 1000
     """updates between two validations"""
-    metric: Literal["loss", "bleu", "chrf"] = "loss"
-    """what decides which checkpoint is best, and patience: loss falls, bleu and chrf rise"""
+    metric: Literal["loss", "bleu", "chrf", "exact"] = "loss"
+    """what decides which checkpoint is best, and patience: loss falls, the others rise"""
     translate: Whole = 1000
-    """dev sentences translated for BLEU and chrF at each validation; 0: none"""
+    """dev sentences translated for BLEU, chrF and exact match at each validation; 0: none"""
+    tokenize: Literal["auto", "13a", "intl", "zh", "ja-mecab", "ko-mecab", "char", "none"] = "auto"
+    """BLEU's tokenizer, as `hexapla evaluate --tokenize` names it; none: the text is tokenized already"""
     width: Count = 1
     """beam width of those translations"""
     patience: Count | None = None

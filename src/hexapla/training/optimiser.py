@@ -1,0 +1,44 @@
+"""Adam, and its state as named tensors."""
+
+import torch
+from torch import nn
+
+from hexapla.axes import Tensor
+from hexapla.config.training import AdamConfig
+from hexapla.errors import CheckpointError
+
+MOMENTS = ("exp_avg", "exp_avg_sq")
+
+
+def adam(model: nn.Module, config: AdamConfig) -> torch.optim.AdamW:
+    """Kingma and Ba 2015; AdamW with a weight decay of 0 is Adam. Vectors (biases, norms) do not decay."""
+    matrices = [p for p in model.parameters() if p.dim() > 1]
+    vectors = [p for p in model.parameters() if p.dim() <= 1]
+    groups = [{"params": matrices, "weight_decay": config.weight_decay}, {"params": vectors, "weight_decay": 0.0}]
+    return torch.optim.AdamW(groups, lr=0.0, betas=(config.beta1, config.beta2), eps=config.epsilon, fused=True)
+
+
+def state_tensors(model: nn.Module, optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """The moments of each parameter as "name.exp_avg"; empty before the first update."""
+    return {
+        f"{name}.{moment}": optimiser.state[parameter][moment]
+        for name, parameter in model.named_parameters()
+        for moment in MOMENTS
+        if parameter in optimiser.state
+    }
+
+
+def load_state_tensors(model: nn.Module, optimiser: torch.optim.Optimizer, tensors: dict[str, Tensor], step: int) -> None:
+    """Restore what `state_tensors` gave, after `step` updates. Raises CheckpointError: a moment is missing or of another shape."""
+    if not tensors and step == 0:
+        return
+    for name, parameter in model.named_parameters():
+        for moment in MOMENTS:
+            found = tensors.get(f"{name}.{moment}")
+            if found is None or found.shape != parameter.shape:
+                shape = None if found is None else tuple(found.shape)
+                raise CheckpointError(f"optimiser state of {name}: {moment} is {shape}, the parameter is {tuple(parameter.shape)}")
+        optimiser.state[parameter] = {
+            "step": torch.tensor(float(step), device=parameter.device),
+            **{moment: tensors[f"{name}.{moment}"].to(parameter.device).clone() for moment in MOMENTS},
+        }

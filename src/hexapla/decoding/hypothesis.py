@@ -1,0 +1,77 @@
+"""What a search is looking for, and what it is looking at."""
+
+from dataclasses import dataclass
+
+import torch
+
+from hexapla.axes import Float, Int, RowIds, Tensor
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """A finished output."""
+
+    ids: tuple[int, ...]
+    """without the start and the end token"""
+    log_prob: float
+    """log P(ids and the end token | source), in nats"""
+    score: float
+    """log_prob over the length penalty: what it was ranked by"""
+    truncated: bool
+    """the end token came because the length limit was reached, not because the model chose it"""
+
+    @property
+    def length(self) -> int:
+        """Tokens predicted, the end token included."""
+        return len(self.ids) + 1
+
+
+@dataclass
+class Live:
+    """The unfinished hypotheses: equally many rows for each sentence still searched, side by side. N = sentences x rows each."""
+
+    sentences: list[int]
+    """which source each block of rows belongs to"""
+    ids: Int[Tensor, "N T"]
+    """what was written so far, the start token first"""
+    log_probs: Float[Tensor, " N"]
+    """of ids; -inf marks a row that stands empty because fewer continuations exist than the search may keep"""
+    limits: Int[Tensor, " N"]
+    """tokens that each row may have at most"""
+
+    @property
+    def length(self) -> int:
+        """Tokens written so far."""
+        return self.ids.shape[1] - 1
+
+    @property
+    def rows_each(self) -> int:
+        return len(self.log_probs) // len(self.sentences)
+
+    @property
+    def row_sentences(self) -> list[int]:
+        """The source each row belongs to."""
+        return [sentence for sentence in self.sentences for _ in range(self.rows_each)]
+
+
+@dataclass
+class Candidates:
+    """Continuations of A sentences, C each, best first."""
+
+    rows: Int[Tensor, "A C"]
+    """the live row each continues"""
+    ids: Int[Tensor, "A C"]
+    """the token it adds"""
+    log_probs: Float[Tensor, "A C"]
+    """of the whole; -inf where there is none"""
+
+    def keep(self, live: Live, ended: Tensor, width: int) -> tuple[Live, RowIds]:
+        """The first `width` that go on, as the next live rows; and the row each came from."""
+        count = self.ids.shape[1]
+        goes_on = ~ended & (self.log_probs > -torch.inf)
+        order = torch.arange(count, device=self.ids.device).expand_as(self.ids)
+        chosen = torch.where(goes_on, order, order + count).argsort(dim=1)[:, :width]
+        rows = self.rows.gather(1, chosen).flatten()
+        log_probs = self.log_probs.gather(1, chosen).masked_fill(~goes_on.gather(1, chosen), -torch.inf).flatten()
+        ids = torch.cat([live.ids.index_select(0, rows), self.ids.gather(1, chosen).flatten()[:, None]], dim=1)
+        return Live(live.sentences, ids, log_probs, live.limits.index_select(0, rows)), rows

@@ -1,0 +1,14 @@
+"""The probability of a given target."""
+
+import torch
+
+from hexapla.axes import Float, SourceIds, TargetIds, Tensor
+from hexapla.models.contract import Transducer
+
+
+@torch.inference_mode()
+def forced_log_probs(model: Transducer, source: SourceIds, target: TargetIds) -> Float[Tensor, "B T1"]:
+    """log P(target[t+1] | source, target up to t) in nats, the end token included; 0 where the target is padding."""
+    log_probs = model(source, target[:, :-1]).float().log_softmax(dim=-1)
+    gold = target[:, 1:]
+    return log_probs.gather(-1, gold[..., None])[..., 0].masked_fill(gold == model.specials.pad, 0.0)

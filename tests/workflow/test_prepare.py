@@ -3,7 +3,6 @@ import lzma
 import subprocess
 import sys
 import tomllib
-from dataclasses import replace
 
 import pytest
 
@@ -146,13 +145,12 @@ def test_a_text_that_normalisation_empties_is_empty(tmp_path, corpus):
     assert (len(prepared.train), prepared.report["corpus"]["train"]["dropped"]["empty"]) == (40, 1)
 
 
-def test_a_dev_set_keeps_every_pair_with_a_text(tmp_path, corpus):
+@pytest.mark.parametrize("ratio", [None, 1.0])
+def test_a_dev_set_keeps_every_pair_with_a_text(tmp_path, corpus, ratio):
     """Else its BLEU would not be that of the file the user has."""
     dev = [("same", "same"), ("same", "same"), ("", "x"), ("w " * 30 + "w", "x"), ("dog", "hund")]
-    cleaning = Cleaning(max_tokens=20, max_ratio=1.0, duplicates="drop", copies="drop", too_long="cut")
-    prepared = prepare(
-        corpus, into=tmp_path / "data", subwords=Characters(), cleaning=replace(cleaning, max_tokens=30), dev=tsv(tmp_path / "dev.tsv", dev)
-    )
+    cleaning = Cleaning(max_tokens=30, max_ratio=ratio, duplicates="drop", copies="drop", too_long="cut")
+    prepared = prepare(corpus, into=tmp_path / "data", subwords=Characters(), cleaning=cleaning, dev=tsv(tmp_path / "dev.tsv", dev))
     assert prepared.dev is not None and len(prepared.train) == 40
     assert list(zip(prepared.dev.source_text, prepared.dev.target_text, strict=True)) == [pair for pair in dev if pair[0]]
     assert [prepared.dev.line(i) for i in range(4)] == [1, 2, 4, 5]

@@ -1,8 +1,7 @@
 """N layers, one after the other: section 3.1."""
 
 from collections.abc import Sequence
-from itertools import repeat
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from torch import nn
 
@@ -46,10 +45,10 @@ class Decoder(nn.Module):
 
     def project(self, memory: Memory) -> list[Cache]:
         """The source's keys and values, layer by layer."""
-        return [layer.project(memory) for layer in self.layers]
+        return [cast(DecoderLayer, layer).project(memory) for layer in self.layers]
 
     def forward(self, x: Hidden, memory: Sequence[Cache], memory_mask: Mask, caches: Sequence[Cache] | None = None) -> Hidden:
-        for layer, source, cache in zip(self.layers, memory, caches or repeat(None), strict=False):
+        for layer, source, cache in zip(self.layers, memory, caches or [None] * len(memory), strict=True):
             x = layer(x, CAUSAL, source, memory_mask, cache)
         return self.norm(x)
 

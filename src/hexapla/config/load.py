@@ -69,9 +69,11 @@ def parse_change(change: str) -> dict[str, Any]:
         value = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         value = text
-    for part in reversed(name.strip().split(".")):
-        value = {part: value}
-    return value
+    *tables, last = name.strip().split(".")
+    change: dict[str, Any] = {last: value}
+    for table in reversed(tables):
+        change = {table: change}
+    return change
 
 
 def merge(into: dict[str, Any], values: Mapping[str, Any]) -> None:

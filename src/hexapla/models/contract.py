@@ -1,6 +1,6 @@
 """What a model must offer to be trained and searched. Nothing else of a family is known outside `models`."""
 
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
 from hexapla.axes import Logits, RowIds, RowLogits, SourceIds, TargetIds
 from hexapla.config.model import Specials
@@ -14,17 +14,20 @@ class State(Protocol):
         ...
 
 
+S = TypeVar("S", bound=State)
+
+
 @runtime_checkable
-class Transducer(Protocol):
+class Transducer(Protocol[S]):
     """Source ids to target ids: the Transformer, and any baseline beside it."""
 
     specials: Specials
 
-    def begin(self, source: SourceIds) -> State:
+    def begin(self, source: SourceIds) -> S:
         """Read the sources, one hypothesis each."""
         ...
 
-    def step(self, ids: RowIds, state: State) -> RowLogits:
+    def step(self, ids: RowIds, state: S) -> RowLogits:
         """Read one more id of each hypothesis; returns the logits of the next. The state moves on."""
         ...
 

@@ -119,7 +119,8 @@ class Trainer:
     def scale_gradients(self, count: int) -> torch.Tensor:
         """Divide by the number of targets, once, and clip; returns the norm before clipping."""
         gradients = [p.grad for p in self.model.parameters() if p.grad is not None]
-        torch._foreach_div_(gradients, float(max(1, count)))
+        for gradient in gradients:
+            gradient /= max(1, count)
         norm = nn.utils.get_total_norm(gradients)
         if self.config.clip is not None:
             nn.utils.clip_grads_with_norm_(self.model.parameters(), self.config.clip, norm)

@@ -1,0 +1,108 @@
+"""The run folder: what training writes and every other verb reads.
+
+config.toml           the configuration, complete
+run.json              format, the fingerprint of the data it was trained on
+tokenizer.toml, …     how text becomes ids: see data.tokenizer
+checkpoints/          see training.checkpoint
+metrics.jsonl         what training measured
+"""
+
+import json
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from hexapla.config.load import read_run_config, write_toml
+from hexapla.config.run import RunConfig
+from hexapla.data.folder import whole_folder
+from hexapla.data.prepared import Prepared
+from hexapla.data.tokenizer import load_tokenizers, save_tokenizers
+from hexapla.errors import CheckpointError, ConfigError, DataError
+from hexapla.models.build import build
+from hexapla.models.seq2seq import Seq2Seq
+from hexapla.training.checkpoint import Checkpoints, load_model, step_of, verify
+
+FORMAT = 1
+ABOUT = "run.json"
+
+
+class Run:
+    """A trained model with its tokenizers, opened from its folder. The weights are read when first asked for."""
+
+    def __init__(self, path: Path, config: RunConfig, about: dict[str, Any], *, checkpoint: str = "best"):
+        self.path, self.config, self.about, self.checkpoint = path, config, about, checkpoint
+        self.source, self.target, self.joint = load_tokenizers(path)
+        for side, tokenizer, size in (
+            ("source", self.source, config.model.source_vocab),
+            ("target", self.target, config.model.target_vocab),
+        ):
+            if tokenizer.vocab_size != size:
+                raise CheckpointError(f"{path}: the {side} tokenizer has {tokenizer.vocab_size} entries, config.toml says {size}")
+
+    @classmethod
+    def open(cls, path: str | Path, checkpoint: str = "best") -> "Run":
+        """Open a run folder to use the checkpoint `checkpoint`: best, latest, average, or a name as step_7000.
+
+        `best` is the latest where training never validated.
+        Raises CheckpointError: no run folder, one of a newer format, or parts of it are missing or do not fit each other.
+        """
+        path = Path(path)
+        try:
+            about = json.loads((path / ABOUT).read_text(encoding="utf-8"))
+            newer = about["format"] > FORMAT
+        except (OSError, ValueError, KeyError, TypeError):
+            raise CheckpointError(
+                f"{path}: not a run folder: it has no valid {ABOUT}; give the folder that `hexapla train --into` wrote"
+            ) from None
+        if newer:
+            raise CheckpointError(f"{path}: written in format {about['format']}, this version reads up to {FORMAT}; update hexapla")
+        try:
+            return cls(path, read_run_config(path / "config.toml"), about, checkpoint=checkpoint)
+        except (ConfigError, DataError) as error:
+            raise CheckpointError(f"{path}: {error}") from None
+
+    @classmethod
+    def create(cls, path: Path, config: RunConfig, data: Prepared) -> "Run":
+        """Write a new run folder that has no checkpoint yet. Raises ConfigError: the folder holds something else; StorageError."""
+        with whole_folder(path, mark=ABOUT) as partial:
+            write_toml(partial / "config.toml", config)
+            save_tokenizers(partial, data.source, data.target, data.joint)
+            about = {"format": FORMAT, "data": data.fingerprint}
+            (partial / ABOUT).write_text(json.dumps(about, indent=1), encoding="utf-8")
+        return cls(path, config, about)
+
+    @property
+    def checkpoints(self) -> Checkpoints:
+        return Checkpoints(self.path / "checkpoints", keep_last=self.config.training.keep_last)
+
+    @cached_property
+    def model(self) -> Seq2Seq:
+        """The model with the weights of `checkpoint`, verified, ready to decode. Raises CheckpointError."""
+        model = build(self.config)
+        folder = self.checkpoint_folder()
+        verify(folder)
+        load_model(model, folder)
+        return model.eval()
+
+    def checkpoint_folder(self) -> Path:
+        folder = self.path / "checkpoints"
+        name = self.checkpoint
+        if name == "best" and (folder / "best").is_file():
+            name = (folder / "best").read_text(encoding="utf-8").strip()
+        elif name in ("best", "latest"):
+            steps = self.checkpoints.steps()
+            if not steps:
+                raise CheckpointError(f"{self.path}: has no checkpoint yet; train it first")
+            name = steps[-1].name
+        if not (folder / name).is_dir() or Path(name).name != name:
+            there = ", ".join(
+                ["best", "latest", *(f.name for f in sorted(folder.glob("average*"))), *(f.name for f in self.checkpoints.steps())]
+            )
+            raise CheckpointError(f"{self.path}: no checkpoint {self.checkpoint!r}; there is {there}")
+        return folder / name
+
+    @property
+    def step(self) -> int:
+        """Updates of the newest checkpoint; 0 where there is none."""
+        steps = self.checkpoints.steps()
+        return step_of(steps[-1]) if steps else 0

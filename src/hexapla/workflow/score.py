@@ -1,0 +1,48 @@
+"""score: how probable a given target is."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from hexapla.data.batches import collate, in_length_order
+from hexapla.decoding.score import forced_log_probs
+from hexapla.errors import DataError
+from hexapla.runs import Run
+from hexapla.workflow.translate import device_of
+
+
+@dataclass(frozen=True)
+class Score:
+    """The probability of one target given its source."""
+
+    log_prob: float
+    """in nats, the end token included"""
+    length: int
+    """target tokens, the end token included"""
+
+    @property
+    def perplexity(self) -> float:
+        """exp(-log_prob / length)"""
+        return math.exp(-self.log_prob / self.length)
+
+
+def score(run: Run | str | Path, sources: Sequence[str], targets: Sequence[str], *, batch_size: int = 64) -> list[Score]:
+    """log P(targets[i] | sources[i]) for every i, by forced decoding.
+
+    Raises DataError: the two differ in number, or a line cannot be encoded.
+    """
+    if len(sources) != len(targets):
+        raise DataError(f"{len(sources)} sources, but {len(targets)} targets; target i must belong to source i")
+    run = run if isinstance(run, Run) else Run.open(run)
+    source, target = run.source.encode_batch(sources), run.target.encode_batch(targets)
+    results = [Score(0.0, 1)] * len(sources)
+    lengths = np.array([[len(s), len(t)] for s, t in zip(source, target, strict=True)]).reshape(-1, 2)
+    for rows in in_length_order(lengths, batch_size=batch_size):
+        batch = collate([source[i] for i in rows], [target[i] for i in rows], run.model.specials).to(device_of(run))
+        log_probs = forced_log_probs(run.model, batch.source, batch.target).double().sum(dim=1).tolist()
+        for i, log_prob in zip(rows, log_probs, strict=True):
+            results[i] = Score(log_prob, len(target[i]) + 1)
+    return results

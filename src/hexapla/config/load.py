@@ -70,10 +70,10 @@ def parse_change(change: str) -> dict[str, Any]:
     except tomllib.TOMLDecodeError:
         value = text
     *tables, last = name.strip().split(".")
-    change: dict[str, Any] = {last: value}
+    values: dict[str, Any] = {last: value}
     for table in reversed(tables):
-        change = {table: change}
-    return change
+        values = {table: values}
+    return values
 
 
 def merge(into: dict[str, Any], values: Mapping[str, Any]) -> None:

@@ -1,6 +1,7 @@
 """The text view says what the report holds, in 80 columns, with or without colour."""
 
 import io
+import re
 import subprocess
 import sys
 
@@ -93,3 +94,19 @@ def test_a_missing_file_is_refused(file):
 def test_the_verb_is_imported_without_torch_or_numpy():
     code = "import sys, hexapla.workflow.check; print([name for name in ('torch', 'numpy', 'rich') if name in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_remedies_name_options_that_prepare_has(file):
+    import typer.main
+
+    from hexapla.cli.main import app
+
+    words = "ein Hund sieht ein Haus " * 50
+    report = check(
+        file("a", "OK", "x y", "x y", "ein Hund", words, "cafe\u0301", "a b c d e f g h i j" * 9),
+        file("b", "OK", "u", "u", "dog", words, "c", "a"),
+    )
+    named = set(re.findall(r"prepare (--[\w-]+)", " ".join(finding.remedy for finding in report.findings)))
+    assert named == {"--copies", "--duplicates", "--max-ratio", "--max-tokens", "--normalise"}
+    prepare = typer.main.get_command(app).commands["prepare"]  # type: ignore[attr-defined]
+    assert named <= {option for parameter in prepare.params for option in parameter.opts}

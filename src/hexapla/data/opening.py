@@ -148,12 +148,9 @@ class _Gzip:
 
     def __init__(self) -> None:
         self._inner = zlib.decompressobj(wbits=31)
-        self._full = False
 
     def feed(self, data: bytes) -> bytes:
-        text = self._inner.decompress(self._inner.unconsumed_tail + data, BLOCK_BYTES)
-        self._full = len(text) == BLOCK_BYTES  # more may be waiting inside
-        return text
+        return self._inner.decompress(self._inner.unconsumed_tail + data, BLOCK_BYTES)
 
     @property
     def ended(self) -> bool:
@@ -165,7 +162,7 @@ class _Gzip:
 
     @property
     def hungry(self) -> bool:
-        return not self._full and not self._inner.unconsumed_tail
+        return not self._inner.unconsumed_tail  # text still inside comes before the checksum, which then is unread
 
 
 class _Xz:

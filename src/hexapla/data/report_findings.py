@@ -146,13 +146,13 @@ def _equal(evidence: Evidence) -> Iterator[Finding]:
     elif len(copied):
         level = _level(len(copied), n, _FEW)
         message = f"{_times(len(copied), 'pair')} with source = target"
-        remedy = "names and numbers may be copied; untranslated lines teach copying: prepare --set cleaning.copies=drop"
+        remedy = "names and numbers may be copied; untranslated lines teach copying: prepare --copies drop"
         yield Finding(level, "copies", message, remedy, len(copied), evidence.first(copied))
     repeated = evidence.repeated_pairs
     if len(repeated):
         level = _level(len(repeated), n, _MANY)
         message = f"{_times(len(repeated), 'pair')} seen before in the corpus"
-        remedy = "they weigh double in training: prepare --set cleaning.duplicates=drop"
+        remedy = "they weigh double in training: prepare --duplicates drop"
         yield Finding(level, "repeated_pairs", message, remedy, len(repeated), evidence.first(repeated))
     for side, other, lines in (
         (evidence.source, "target", evidence.repeated_sources),
@@ -173,7 +173,7 @@ def _proportions(evidence: Evidence) -> Iterator[Finding]:
     lines = np.flatnonzero(evidence.filled & (high > _OUT_OF_PROPORTION * low) & (high > 20))
     if len(lines):
         message = f"{_times(len(lines), 'pair')} out of proportion, more than {_OUT_OF_PROPORTION:.0f} times off the typical {typical:.2f}"
-        remedy = "look whether one side lacks a part; prepare --set cleaning.max_ratio=4 drops them"
+        remedy = "look whether one side lacks a part; prepare --max-ratio 4 drops them"
         yield Finding("warning", "out_of_proportion", message, remedy, len(lines), evidence.first(lines))
 
 
@@ -229,7 +229,7 @@ def _characters(side: SideReport, measure: SideMeasure) -> Iterator[Finding]:
         yield Finding(level, "odd_character", message, remedy, tally.count, tuple(tally.first))
     if measure.decomposed.count:
         message = f"{side.name}: {_times(measure.decomposed.lines, 'line')} with decomposed characters (not NFC)"
-        remedy = "the same word may be written in two ways: prepare --set source.normalise=nfkc folds them"
+        remedy = "the same word may be written in two ways: prepare --normalise nfkc folds them"
         yield Finding("info", "not_nfc", message, remedy, measure.decomposed.count, tuple(measure.decomposed.first))
     for look, tally in measure.lookalikes.items():
         if tally.count:
@@ -245,7 +245,7 @@ def _characters(side: SideReport, measure: SideMeasure) -> Iterator[Finding]:
 def _long(side: SideReport) -> Iterator[Finding]:
     if side.longest > (_LONG_WORDS if side.lengths.unit == "words" else _LONG_CHARACTERS):
         message = f"{side.name}: longest line has {side.longest} {side.lengths.unit}"
-        remedy = "prepare drops pairs of more than cleaning.max_tokens = 256 subwords; is it one sentence?"
+        remedy = "prepare drops pairs of more than 256 subwords, prepare --max-tokens moves that; is it one sentence?"
         yield Finding("info", "long_line", message, remedy, 1, (side.longest_line,))
 
 

@@ -68,8 +68,6 @@ WEATHER = adjectives("""
     cool, cooler   | kühl kühler      | 凉快 凉快的
 """)
 
-ADJECTIVES = {**ROOMY, **FAULTS, **CARRIED, **COLOURS, **TASTES, **QUALITIES, **FEELINGS}
-
 STATES = words("""
     broken       | kaputt                | 坏了
     ready        | fertig                | 好了

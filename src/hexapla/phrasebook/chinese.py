@@ -21,7 +21,7 @@ from hexapla.phrasebook.meaning import (
     Words,
 )
 from hexapla.phrasebook.times import counted
-from hexapla.phrasebook.verbs import BE
+from hexapla.phrasebook.verbs import BE, WOULD_LIKE
 
 _PERSONS = {
     **{Person.I: "我", Person.WE: "我们", Person.YOU: "您", Person.HE: "他", Person.SHE: "她"},
@@ -138,6 +138,8 @@ def statement(c: Clause, *, attributive: bool = False, bare: bool = False, wheth
     if attributive:
         past = ""
     time = c.time.zh if c.time else ""
+    if c.modal is WOULD_LIKE and not c.negated and not c.fronted:
+        before, time = before + time, ""  # 我想明天离开, but 我明天必须离开
     subject = named(c.subject)
     place = adverbial(c.place)
     if c.subject is Person.THERE:

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from hexapla.phrasebook.meaning import At, Clause, Determiner, Named, Person, Phrase, Quality
 from hexapla.phrasebook.places import AT
+from hexapla.phrasebook.things import CHILDREN, FAMILY
 from hexapla.phrasebook.times import at, hours_of
 from hexapla.phrasebook.verbs import BE
 from hexapla.phrasebook.words import Adjective, Noun, Words
@@ -38,7 +39,8 @@ class Draw:
     def when(self, days: Sequence[Words], clock: float = 0.4) -> Words:
         """A day, at times with an hour."""
         day = self.one(days)
-        return at(day, self.one(hours_of(day))) if self.chance(clock) else day
+        hours = hours_of(day)
+        return at(day, self.one(hours)) if hours and self.chance(clock) else day
 
 
 def a(noun: Noun, adjective: Adjective | None = None) -> Phrase:
@@ -58,6 +60,12 @@ def some_of(d: Draw, noun: Noun, adjective: Adjective | None = None) -> Phrase:
     if d.chance(0.45):
         return several(d.number(2, 6), noun, adjective)
     return Phrase(noun, Determiner.ANOTHER if d.chance(0.25) else Determiner.A, adjective=adjective)
+
+
+def relative(d: Draw) -> Phrase:
+    """my mother, our son"""
+    owner = d.one((Determiner.MY, Determiner.MY, Determiner.OUR))
+    return Phrase(d.one(FAMILY if owner is Determiner.MY else CHILDREN), owner)
 
 
 def inside(noun: Noun, determiner: Determiner = Determiner.THE) -> At:

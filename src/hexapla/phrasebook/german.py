@@ -144,7 +144,7 @@ def quality(q: Quality | Words | None) -> str:
             return q.de
         case Quality(adjective, degree, than):
             if than:
-                return f"{adjective.de_more} als {named(than, Case.NOMINATIVE)}"
+                return adjective.de_more
             return said({"very": "sehr", "too": "zu", "": ""}[degree], adjective.de)
 
 
@@ -219,10 +219,15 @@ def _middle(c: Clause, *, subject: bool, time: bool, place: bool = True, please:
     goal = adverbial(c.goal)
     lasting = c.lasting.de if c.lasting and c.lasting is not c.asked else ""
     described = quality(c.quality) if c.quality is not c.asked else ""
-    return said(*first, please, when, *middle, _not(c), *adverbs, *late, lasting, goal, described)
+    brought_forward = c.negated or (isinstance(c.object, Phrase) and c.object.determiner is Determiner.THIS)
+    timed = [*middle, when] if brought_forward else [when, *middle]
+    return said(*first, please, *timed, _not(c), *adverbs, *late, lasting, goal, described)
 
 
-def _content(c: Clause) -> str:
+def _after(c: Clause) -> str:
+    """What follows even a verb that stands last: than something, and the clauses that ask or tell."""
+    if isinstance(c.quality, Quality) and c.quality.than:
+        return f" als {named(c.quality.than, Case.NOMINATIVE)}"
     if not c.content:
         return ""
     if c.content.asked:
@@ -239,7 +244,7 @@ def main(c: Clause) -> str:
     front = c.time.de if c.time and c.fronted else place
     subject = "" if front else named(_subject(c), Case.NOMINATIVE)
     middle = _middle(c, subject=bool(front), time=not c.fronted, place=front != place or not place)
-    return said(front or subject, finite, middle, end) + _content(c)
+    return said(front or subject, finite, middle, end) + _after(c)
 
 
 def verb_first(c: Clause) -> str:
@@ -247,22 +252,22 @@ def verb_first(c: Clause) -> str:
         return main(c)
     finite, end, _ = _verb(c)
     asked = c.asked.de if c.asked else ""
-    return said(asked, finite, _middle(c, subject=True, time=True), end) + _content(c)
+    return said(asked, finite, _middle(c, subject=True, time=True), end) + _after(c)
 
 
 def subordinate(c: Clause) -> str:
     """The verb last, with its separable prefix before it."""
     finite, _, end = _verb(c)
     joined = finite if c.modal or c.tense is Tense.PAST else c.verb.prefix + finite
-    return said(_middle(c, subject=True, time=True), end, joined) + _content(c)
+    return said(_middle(c, subject=True, time=True), end, joined) + _after(c)
 
 
 def command(r: Request) -> str:
     c = r.clause
     if r.could:
         infinitive = c.verb.prefix + c.verb.de
-        return said(COULD.de_plural, _middle(c, subject=True, time=True, please="bitte"), infinitive) + _content(c)
-    return said("bitte", present(c.verb, Person.YOU), _middle(c, subject=True, time=True), c.verb.prefix) + _content(c)
+        return said(COULD.de_plural, _middle(c, subject=True, time=True, please="bitte"), infinitive) + _after(c)
+    return said("bitte", present(c.verb, Person.YOU), _middle(c, subject=True, time=True), c.verb.prefix) + _after(c)
 
 
 def sentence(s: Sentence) -> str:

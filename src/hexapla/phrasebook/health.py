@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from hexapla.phrasebook.adjectives import AILMENTS, FEELINGS, STATES
-from hexapla.phrasebook.draw import US_OR_ME, Draw, a, is_, the
+from hexapla.phrasebook.draw import US_OR_ME, Draw, a, is_, relative, the
 from hexapla.phrasebook.meaning import At, Clause, Determiner, Named, Person, Phrase, Quality, Question, Request, Sentence, Statement, Tense
 from hexapla.phrasebook.places import BUILDINGS, TO
 from hexapla.phrasebook.things import FAMILY, MEDICINE, STAFF
@@ -16,7 +16,7 @@ REMEDIES = [Words(f"something for {ailment.en}", f"etwas gegen {ailment.de}", f"
 
 
 def patient(d: Draw) -> Named:
-    return d.one((*WHO_FALL_ILL, Phrase(d.one(FAMILY), d.one((Determiner.MY, Determiner.OUR)))))
+    return d.one((*WHO_FALL_ILL, relative(d)))
 
 
 def ailment(d: Draw) -> Clause:

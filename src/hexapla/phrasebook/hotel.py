@@ -157,7 +157,7 @@ def request(d: Draw) -> Sentence:
         case 5:
             clause = Clause(Person.YOU, VERBS[d.one(("wake", "phone"))], whom, time=d.when([*DAYS_TO_COME, *HABITS], 0.7))
         case 6:
-            clause = d.one((fixing, opening))(d)
+            clause = d.one((fixing, fixing, opening, helping))(d)
         case _:
             clause = Clause(Person.YOU, VERBS["call"], a(TAXI), whom, time=d.maybe(0.3, HOURS))
     return Request(clause, could=d.chance(0.55))
@@ -174,10 +174,14 @@ def opening(d: Draw) -> Clause:
     return Clause(Person.YOU, VERBS[d.one(("open", "close"))], the(d.one(OPENINGS)))
 
 
+def helping(d: Draw) -> Clause:
+    return Clause(Person.YOU, VERBS["help"], d.one(US_OR_ME))
+
+
 def losing(d: Draw) -> Sentence:
     """Lost, found, looked for, left lying."""
     thing = d.one({**BELONGINGS, "key": SUPPLIES["key"], "umbrella": SUPPLIES["umbrella"]})
-    colour = d.maybe(0.4, COLOURS)
+    colour = d.maybe(0.4, COLOURS) if thing.en != "key" else None
     where = inside(d.one({**BUILDINGS, **STOPS, **RIDES}))
     match d.number(1, 4):
         case 1:

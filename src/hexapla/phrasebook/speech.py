@@ -22,11 +22,11 @@ from hexapla.phrasebook.meaning import (
     Statement,
     Tense,
 )
-from hexapla.phrasebook.places import BUILDINGS, RECEPTION, STOPS, TO
+from hexapla.phrasebook.places import BUILDINGS, OUTDOORS, RECEPTION, SIGHTS, STOPS, TO
 from hexapla.phrasebook.restaurant import meal, taste
 from hexapla.phrasebook.things import BELONGINGS, DISHES, GOODS, LUGGAGE, PAPERS, RESERVATION, ROOMS, STAFF, SUPPLIES, TAXI
-from hexapla.phrasebook.times import AGO, DAYS_TO_COME, FUTURE_DAYS, GONE_DAYS, WHAT_TIME, WHEN
-from hexapla.phrasebook.town import closed, distance, falling, forecast, liking, nearby, opening, opinion, price, way, whereabouts
+from hexapla.phrasebook.times import AGO, DAYS_TO_COME, FUTURE_DAYS, GONE_DAYS, NOW, ON_DAYS, WHAT_TIME, WHEN
+from hexapla.phrasebook.town import VISITED, distance, falling, forecast, liking, nearby, opening, opinion, price, way, whereabouts
 from hexapla.phrasebook.travel import HOW_MUCH, WHICH_PLATFORM, delay, journey, leaving_train, outing, timetable
 from hexapla.phrasebook.verbs import MUST, PAY_UP, VERBS, WOULD_LIKE
 from hexapla.phrasebook.words import Noun, Words
@@ -162,9 +162,10 @@ def if_(d: Draw) -> Sentence:
     """If it rains tomorrow, we will visit the museum."""
     person = d.one(US_OR_ME)
     if d.chance(0.25):
-        shut, instead = closed(d), replace(outing(d), subject=person, tense=Tense.FUTURE)
-        while shut.subject in (instead.object, instead.goal and instead.goal.what):
-            shut = closed(d)
+        shut = is_(the(d.one(SIGHTS)), STATES["closed"], time=d.one((*ON_DAYS, *NOW)))
+        instead = Clause(person, VERBS["go"], goal=At(TO, the(d.one(VISITED + list(OUTDOORS.values())))), tense=Tense.FUTURE)
+        while instead.goal and instead.goal.what == shut.subject:
+            shut = replace(shut, subject=the(d.one(SIGHTS)))
         return Joined(Link.IF, Statement(instead), shut)
     deeds = (
         Clause(person, VERBS["take"], a(TAXI)),
@@ -188,7 +189,7 @@ def before(d: Draw) -> Sentence:
         return Joined(Link.BEFORE, Request(d.one((request, woken)), could=d.chance(0.5)), leaving)
     wishes = (
         Clause(person, PAY_UP),
-        Clause(person, VERBS["buy"], a(d.one(SUPPLIES))),
+        Clause(person, VERBS["buy"], a(d.one(GOODS))),
         Clause(person, VERBS["visit"], the(BUILDINGS["museum"])),
         Clause(person, VERBS["order"], a(d.one(DISHES))),
     )
@@ -207,8 +208,11 @@ def relative(d: Draw) -> Sentence:
             room = chosen(d, d.one(("book", "reserve")), d.one(ROOMS))
             return Statement(is_(room, Quality(d.one((*FAULTS.values(), ROOMY["small"], ROOMY["expensive"])), degree)))
         case 4 | 5:
-            thing = chosen(d, "buy", d.one(GOODS))
-            return Statement(is_(thing, d.one((STATES["broken"], Quality(CARRIED["heavy"], degree)))))
+            if d.chance(0.5):
+                heavy = chosen(d, "buy", BELONGINGS[d.one(("suitcase", "bag", "backpack", "coat"))])
+                return Statement(is_(heavy, Quality(CARRIED["heavy"], degree)))
+            broken = chosen(d, "buy", GOODS[d.one(("suitcase", "bag", "camera", "mobile phone", "umbrella"))])
+            return Statement(is_(broken, STATES["broken"]))
         case 6:
             dish = chosen(d, "order", DISHES[d.one(("soup", "pizza", "steak", "sausage"))], AGO[:3])
             return Statement(is_(dish, Quality(TASTES[d.one(("cold", "salty", "spicy"))], degree)))

@@ -82,7 +82,6 @@ VEHICLES = nouns("""
 
 TAXI = nouns("taxi | das Taxi, Taxis | 出租车 辆")["taxi"]
 FLIGHT = nouns("flight | der Flug, Flüge | 航班 趟")["flight"]
-TRIP = nouns("trip | die Reise, Reisen | 旅程 次")["trip"]
 
 RENTALS = nouns("""
     car     | das Auto, Autos        | 汽车 辆
@@ -153,6 +152,7 @@ FAMILY = nouns("""
     father   | der Vater, Väter    | 父亲 位
 """)
 
+CHILDREN = [FAMILY[en] for en in ("son", "daughter", "friend")]
 STAFF = nouns("""
     doctor | der Arzt, Ärzte     | 医生 位
     driver | der Fahrer, Fahrer  | 司机 位
@@ -166,9 +166,3 @@ COMFORTS = nouns("""
     hot water | das Warmwasser | 热水
     wifi      | das WLAN       | 无线网络
 """)
-
-NOUNS = {
-    **{**ROOMS, **EQUIPMENT, **FIXTURES, **OPENINGS, **SUPPLIES, **TABLEWARE, **PAPERS, **BELONGINGS, **LUGGAGE, **FURNITURE},
-    **{**VEHICLES, **RENTALS, **TICKETS, **DISHES, **DRINKS, **FOODS, **MEALS, **HELPINGS, **FAMILY, **STAFF, **COMFORTS},
-    **{entry.en: entry for entry in (TAXI, FLIGHT, TRIP, MEDICINE, RESERVATION)},
-}

@@ -78,6 +78,7 @@ SOON = list(
     in two hours   | in zwei Stunden  | 两个小时以后
     """).values()
 )
+_SPANS = SOON[1:]  # too long or too near for an hour of theirs
 PAST_DAYS = list(
     words("""
     yesterday                | gestern            | 昨天
@@ -98,7 +99,7 @@ AGO = [
     for n in (2, 3, 4)
 ]
 FUTURE_DAYS = [*DAYS_TO_COME, *SOON, *NEXT_DAYS]
-GONE_DAYS = [*PAST_DAYS, *AGO]
+GONE_DAYS = [*PAST_DAYS, *LAST_DAYS, *AGO]
 HABITS = list(
     words("""
     every day       | jeden Tag    | 每天
@@ -132,8 +133,8 @@ MEAL_HOURS = {"breakfast": _clocks(6, 10), "lunch": _clocks(11, 12), "dinner": _
 
 
 def hours_of(day: Words) -> list[Words]:
-    """The hours that go with a day: none of this evening is at four o'clock."""
-    return _HOURS_OF.get(day.zh[-2:], HOURS)
+    """The hours that go with a day: this evening has no four o'clock, next week has none at all."""
+    return [] if day in _SPANS else _HOURS_OF.get(day.zh[-2:], HOURS)
 
 
 WHEN = Words("when", "wann", "什么时候", asked=True)

@@ -26,6 +26,8 @@ from hexapla.phrasebook.travel import HOW_MUCH, WHERE
 from hexapla.phrasebook.verbs import BE, BE_FAR, BECOME, CAN, CLOSE_UP, EXIST, LIKE, OPEN_UP, TURN_LEFT, TURN_RIGHT, VERBS, WOULD_LIKE
 from hexapla.phrasebook.words import Words
 
+SEEN = [*(BUILDINGS[en] for en in ("castle", "church", "museum", "theatre")), OUTDOORS["beach"], OUTDOORS["park"]]
+VISITED = [*(BUILDINGS[en] for en in ("restaurant", "café", "hotel", "cinema", "supermarket")), OUTDOORS["market"]]
 HOW = Words("how", "wie", "怎么", asked=True)
 HOW_FAR = Words("how far", "wie weit", "多远", asked=True)
 PER_NIGHT = Words("per night", "pro Nacht", "每晚")
@@ -142,15 +144,14 @@ def liking(d: Draw) -> Clause:
 
 def opinion(d: Draw) -> Clause:
     """The guide is friendly, this museum is famous, the castle is bigger than the church."""
-    if d.chance(0.3):
-        adjective = d.one((QUALITIES["friendly"], ROOMY["comfortable"]))
-        subject = Phrase(d.one(STAFF)) if adjective.en == "friendly" else Phrase(BUILDINGS["hotel"], Determiner.THIS)
-        return is_(subject, Quality(adjective, "very"))
-    place = d.one((*SIGHTS, BUILDINGS["church"], BUILDINGS["restaurant"], *OUTDOORS.values()))
-    adjective = d.one((QUALITIES["famous"], ROOMY["big"], ROOMY["beautiful"], ROOMY["quiet"], ROOMY["expensive"]))
-    if d.chance(0.5):
-        return is_(the(place), Quality(adjective, "", the(d.one((BUILDINGS["hotel"], BUILDINGS["café"], STOPS["station"])))))
-    return is_(Phrase(place, d.one((Determiner.THE, Determiner.THIS))), Quality(adjective, d.one(("", "very"))))
+    if d.chance(0.2):
+        return is_(the(d.one(STAFF)), Quality(QUALITIES["friendly"], d.one(("", "very"))))
+    places, adjectives = d.one(((SEEN, ("famous", "big", "beautiful")), (VISITED, ("expensive", "cheap", "good", "quiet"))))
+    adjective = {**ROOMY, **QUALITIES}[d.one(adjectives)]
+    first, second = d.one(places), d.one(places)
+    if d.chance(0.5) and first is not second:
+        return is_(the(first), Quality(adjective, "", the(second)))
+    return is_(Phrase(first, d.one((Determiner.THE, Determiner.THIS))), Quality(adjective, d.one(("", "very"))))
 
 
 def opinions(d: Draw) -> Sentence:

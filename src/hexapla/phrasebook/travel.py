@@ -8,7 +8,7 @@ from hexapla.phrasebook.meaning import At, Clause, Determiner, Person, Phrase, Q
 from hexapla.phrasebook.places import BUILDINGS, CITIES, FROM_CITY, OUTDOORS, PORTS, SIGHTS, STOPS, TICKET_FOR, TO, TO_CITY, TOGETHER_WITH
 from hexapla.phrasebook.things import FAMILY, FLIGHT, RENTALS, TAXI, TICKETS, VEHICLES
 from hexapla.phrasebook.times import DAYS_TO_COME, FUTURE_DAYS, GONE_DAYS, HABITS, HOURS, ON_DAYS, TENS, WHAT_TIME, WHEN, euros, labelled
-from hexapla.phrasebook.verbs import BE_LATE, CAN, MUST, SET_OFF, VERBS, WOULD_LIKE
+from hexapla.phrasebook.verbs import BE_LATE, CAN, MUST, SET_OFF, TAKE_OFF, VERBS, WOULD_LIKE
 from hexapla.phrasebook.words import Words
 
 BY = [
@@ -60,9 +60,10 @@ WHICH_PLATFORM = Words("from which platform", "von welchem Gleis", "从几号站
 
 def timetable(d: Draw) -> Clause:
     """The train to Berlin leaves at half past seven."""
-    verb = d.one((SET_OFF, SET_OFF, VERBS["arrive"]))
+    ridden = line(d)
+    verb = d.one((SET_OFF if ridden.noun is not FLIGHT else TAKE_OFF, VERBS["arrive"]))
     days = d.maybe(0.4, [*DAYS_TO_COME, *ON_DAYS, *HABITS[:3]])
-    return Clause(line(d), verb, time=d.when([days], 0.7) if days else d.one(HOURS))
+    return Clause(ridden, verb, time=d.when([days], 0.7) if days else d.one(HOURS))
 
 
 def leaving_train(d: Draw) -> Clause:

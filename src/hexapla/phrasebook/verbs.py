@@ -94,8 +94,8 @@ _OTHERS = _verbs("""
     check checks checked checked in | ein/checken checkt hat eingecheckt | 办理入住
 """)
 OPEN_UP, CLOSE_UP, SWALLOW, SET_OFF, PAY_UP, SUFFER, CHECK_IN = _OTHERS.values()
+TAKE_OFF = _verb("leave leaves left left", "ab/fliegen fliegt ist abgeflogen", "起飞")
 CHECK_OUT = _verb("check checks checked checked out", "aus/checken checkt hat ausgecheckt", "退房")
-LAST = _verb("take takes took taken", "dauern dauert hat gedauert", "要")
 
 LIKE = VERBS["like"]
 TURN_LEFT = replace(VERBS["turn"], en_after="left", prefix="links ab", zh="往左拐")

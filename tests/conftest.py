@@ -1,5 +1,6 @@
 """Every test session checks the shapes and types in the signatures of what computes with tensors; users pay nothing for them."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,8 @@ from jaxtyping import install_import_hook
 TENSOR_LAYERS = ["blocks", "models", "objectives", "decoding", "training"]
 SHARED = Path(__file__).resolve().parents[1] / "../shared"
 
+for variable in ("COLUMNS", "FORCE_COLOR", "GITHUB_ACTIONS", "NO_COLOR", "PY_COLORS"):
+    os.environ.pop(variable, None)  # what the commands print must not depend on where the tests run
 install_import_hook([f"hexapla.{layer}" for layer in TENSOR_LAYERS], "shape_checker.check")
 
 

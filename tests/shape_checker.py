@@ -22,5 +22,5 @@ def check(function: F) -> F:
 def protocols(hint: Any) -> Iterator[type]:
     if getattr(hint, "_is_protocol", False):
         yield hint
-    for below in get_args(hint):
+    for below in (hint.__bound__,) if isinstance(hint, TypeVar) else get_args(hint):
         yield from protocols(below)

@@ -57,8 +57,8 @@ def test_a_beam_asked_of_a_run_that_samples_is_the_default_beam():
         ({"penalty": "none", "greedy": True}, "--penalty none: has no part in --greedy; leave one of them out"),
         ({"temperature": 0.7}, "--temperature 0.7: changes how tokens are drawn, so it needs --sample"),
         ({"top_k": 5, "beam": 2}, "--top-k 5: changes how tokens are drawn, so it needs --sample"),
-        ({"sample": True, "temperature": 0.0}, "temperature = 0.0: input should be greater than 0"),
-        ({"sample": True, "top_p": 1.5}, "top_p = 1.5: input should be less than or equal to 1"),
+        ({"sample": True, "temperature": 0.0}, "temperature = 0.0: must be above 0"),
+        ({"sample": True, "top_p": 1.5}, "top_p = 1.5: must be at most 1"),
     ],
     ids=str,
 )

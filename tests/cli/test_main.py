@@ -56,6 +56,14 @@ def test_an_interrupt_ends_with_130_and_no_traceback(failing, capsys):
     assert capsys.readouterr().err == "hexapla: interrupted\n"
 
 
+def test_training_ended_by_sigterm_keeps_its_exit_code(failing, capsys):
+    failing(SystemExit(143))
+    with pytest.raises(SystemExit) as caught:
+        main.run(["any"])
+    assert caught.value.code == 143
+    assert capsys.readouterr().err == ""
+
+
 def test_only_a_bug_prints_a_traceback(failing, capsys):
     failing(KeyError("layers"))
     assert main.run(["any"]) == 70
@@ -79,13 +87,13 @@ def test_a_message_stays_one_line_and_cannot_steer_the_terminal(failing, capsys)
         (["translate", "x", "--bem", "4"], "translate: no such option: --bem"),
         (
             ["translate", "x", "--beam", "0"],
-            "translate: --beam 0: input should be greater than or equal to 1 (see hexapla translate --help)",
+            "translate: --beam 0: must be at least 1 (see hexapla translate --help)",
         ),
-        (["translate", "x", "--beam", "2.5"], "translate: --beam 2.5: input should be a valid integer"),
+        (["translate", "x", "--beam", "2.5"], "translate: --beam 2.5: must be an integer"),
         (["translate", "x", "--penalty", "mean"], "translate: --penalty mean: 'mean' is not one of 'gnmt', 'power', 'none'"),
         (["translate", "x", "--length-penalty", "nan"], "length_penalty = NaN"),
         (["prepare", "x", "--into", "y", "--subwords", "bpe:many"], "--subwords bpe:many: many is not a size; there is bpe:SIZE"),
-        (["average", "x", "--last", "0"], "average: --last 0: input should be greater than or equal to 1"),
+        (["average", "x", "--last", "0"], "average: --last 0: must be at least 1"),
     ],
 )
 def test_a_usage_error_says_what_was_given_and_exits_with_2(arguments, message, capsys):

@@ -181,8 +181,8 @@ def test_train_goes_on_with_the_run_s_own_settings(folder, capsys):
     ("change", "message"),
     [
         ("training.stepz=3", "training.stepz: no such setting"),
-        ("training.steps=0", "training.steps = 0: input should be greater than or equal to 1"),
-        ("training.steps=many", 'training.steps = "many": input should be a valid integer'),
+        ("training.steps=0", "training.steps = 0: must be at least 1"),
+        ("training.steps=many", 'training.steps = "many": must be an integer'),
         ("training.steps", "--set training.steps: must read name=value"),
         ("model.encoder.attention.heads=3", "model.encoder.attention.heads = 3: must divide d_model = 128; try"),
     ],

@@ -10,13 +10,14 @@ exit code   ended by
 74          StorageError, or any refusal of the disk that nobody foresaw
 130         Ctrl-C
 141         the reader of our output went away, as `| head` does; the code a shell gives a program that SIGPIPE ended
+143         SIGTERM while training, which saved a checkpoint first
 """
 
 import os
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -119,11 +120,13 @@ def complaint(error: Exception) -> str:
     """What was given and what is allowed, if typer had a value checked; else its own words."""
     from pydantic import ValidationError
 
+    from hexapla.config.edge import allowed
+
     parameter, cause = getattr(error, "param", None), error.__cause__
     if parameter is not None and isinstance(cause, ValidationError):
-        first = cause.errors()[0]
-        reason = first["msg"].removeprefix("Value error, ").rstrip(".")
-        return f"{parameter.opts[-1]} {first['input']}: {reason[:1].lower()}{reason[1:]}"
+        first: dict[str, Any] = dict(cause.errors()[0])
+        reason = first["msg"].removeprefix("Value error, ").rstrip(".") if first["type"] == "value_error" else allowed(first)
+        return f"{parameter.opts[-1]} {first['input']}: {reason}"
     message = " ".join(getattr(error, "format_message", error.__str__)().split())
     return f"{message[:1].lower()}{message[1:].rstrip('.')}"
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from hexapla.config.setting import Count, Portion, Positive, Whole, setting, short_setting
+from hexapla.config.setting import Count, Portion, Positive, Share, Whole, setting, short_setting
 
 Normalisation = Literal["identity", "nfkc", "nmt_nfkc"]
 
@@ -93,8 +93,8 @@ class PrepareConfig:
     """one vocabulary learned from both sides; needs target unset"""
     cleaning: Cleaning = field(default_factory=Cleaning)
     hold_out: Whole | None = None
-    """pairs set aside as the dev set where none is given; unset: one in a hundred, at most 1,000"""
+    """pairs set aside as the dev set where none is given; unset: one in a hundred, from 10 to 1,000, none of fewer than 200 pairs"""
     seed: Whole = 1
     """chooses the pairs held out"""
-    max_dropped: Portion = 0.2
+    max_dropped: Share = 0.2
     """refuse to go on when cleaning drops more than this share"""

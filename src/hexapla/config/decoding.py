@@ -38,6 +38,7 @@ class Sample:
     top_p: Portion = 1.0
     """draw among the fewest likeliest tokens whose probability reaches p (Holtzman et al. 2020)"""
     seed: Whole = 1
+    """another seed draws other outputs"""
 
 
 Strategy = Annotated[Beam | Sample, Field(discriminator="kind")]

@@ -16,8 +16,9 @@ Whole = Annotated[int, Ge(0)]
 Number = Annotated[float, AllowInfNan(False)]
 Positive = Annotated[float, Gt(0.0), AllowInfNan(False)]
 NotNegative = Annotated[float, Ge(0.0), AllowInfNan(False)]
-Probability = Annotated[float, Ge(0.0), Lt(1.0)]
-Portion = Annotated[float, Gt(0.0), Le(1.0)]
+Probability = Annotated[float, Ge(0.0), Lt(1.0), AllowInfNan(False)]
+Share = Annotated[float, Ge(0.0), Le(1.0), AllowInfNan(False)]
+Portion = Annotated[float, Gt(0.0), Le(1.0), AllowInfNan(False)]
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)

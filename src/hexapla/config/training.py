@@ -16,6 +16,7 @@ class Paper:
     warmup: Count = 4000
     """updates until the rate is highest"""
     scale: Positive = 1.0
+    """multiplies the whole schedule"""
 
 
 @setting
@@ -24,7 +25,9 @@ class InverseSqrt:
 
     kind: Literal["inverse_sqrt"] = "inverse_sqrt"
     peak: Positive = 1e-3
+    """the highest rate"""
     warmup: Count = 4000
+    """updates until the rate is highest"""
 
 
 @setting
@@ -33,8 +36,11 @@ class Cosine:
 
     kind: Literal["cosine"] = "cosine"
     peak: Positive = 1e-3
+    """the highest rate"""
     warmup: Count = 1000
+    """updates until the rate is highest"""
     floor: NotNegative = 0.0
+    """the rate of the last update"""
 
 
 @setting
@@ -43,7 +49,9 @@ class Constant:
 
     kind: Literal["constant"] = "constant"
     peak: Positive = 1e-3
+    """the rate"""
     warmup: Whole = 0
+    """updates until it is reached"""
 
 
 Schedule = Annotated[Paper | InverseSqrt | Cosine | Constant, Field(discriminator="kind")]
@@ -54,8 +62,11 @@ class AdamConfig:
     """Kingma and Ba 2015, with the paper's section 5.3 values."""
 
     beta1: Probability = 0.9
+    """how much of the gradient's running mean is kept at each update"""
     beta2: Probability = 0.98
+    """how much of the squared gradient's running mean is kept"""
     epsilon: Positive = 1e-9
+    """added to the root of the latter before it divides"""
     weight_decay: NotNegative = 0.0
     """decoupled (Loshchilov and Hutter 2019); 0: plain Adam"""
 
@@ -87,6 +98,7 @@ class TrainingConfig:
     accumulate: Count = 1
     """batches whose gradients make one update"""
     seed: Whole = 1
+    """decides the first weights, the order of the pairs and what dropout drops"""
     precision: Literal["fp32", "bf16"] = "fp32"
     """fp32, or bf16 arithmetic with fp32 weights"""
     label_smoothing: Probability = 0.1

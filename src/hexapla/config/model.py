@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from hexapla.config.attention import AttentionConfig
 from hexapla.config.setting import Count, Probability, Whole, setting
 from hexapla.config.stack import StackConfig
 from hexapla.errors import ConfigError
@@ -68,7 +69,7 @@ class Seq2SeqConfig:
 
     def __post_init__(self) -> None:
         for name, stack in (("encoder", self.encoder), ("decoder", self.decoder)):
-            self.check_heads(f"model.{name}.attention", stack)
+            self.check_heads(f"model.{name}.attention", stack.attention)
         if self.tie == "all" and self.source_vocab != self.target_vocab:
             raise ConfigError(
                 f"model.tie = all: needs one vocabulary, but source_vocab = {self.source_vocab} and "
@@ -78,11 +79,12 @@ class Seq2SeqConfig:
         if max(self.specials.ids) >= smallest or len(set(self.specials.ids)) != 4:
             raise ConfigError(f"model.specials = {self.specials.ids}: must be four different ids below {smallest}")
 
-    def check_heads(self, where: str, stack: StackConfig) -> None:
-        attention = stack.attention
-        if self.d_model % attention.heads and None in (attention.d_k, attention.d_v):
+    def check_heads(self, where: str, attention: AttentionConfig) -> None:
+        """What the numbers say together; a heads or kv_heads of 0 is refused on its own, in `edge`."""
+        heads, kv_heads = attention.heads, attention.kv_heads
+        if heads and self.d_model % heads and None in (attention.d_k, attention.d_v):
             divisors = [n for n in range(1, self.d_model + 1) if self.d_model % n == 0]
-            nearest = min(divisors, key=lambda n: abs(n - attention.heads))
-            raise ConfigError(f"{where}.heads = {attention.heads}: must divide d_model = {self.d_model}; try {nearest}, or set d_k and d_v")
-        if attention.kv_heads is not None and attention.heads % attention.kv_heads:
-            raise ConfigError(f"{where}.kv_heads = {attention.kv_heads}: must divide heads = {attention.heads}")
+            nearest = min(divisors, key=lambda n: abs(n - heads))
+            raise ConfigError(f"{where}.heads = {heads}: must divide d_model = {self.d_model}; try {nearest}, or set d_k and d_v")
+        if kv_heads and heads % kv_heads:
+            raise ConfigError(f"{where}.kv_heads = {kv_heads}: must divide heads = {heads}")

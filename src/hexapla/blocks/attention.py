@@ -47,6 +47,7 @@ def attend(
     weights (B H T S) before that. What is asked decides whether torch's fused kernel or the formula written out serves it.
     """
     seen = mask.dense(q.shape[-2], k.shape[-2], q.device)
+    bias = None if bias is None else bias.to(q.dtype)
     written_out = record is not None or softcap is not None or written_out_is_faster(q, k)
     if not written_out:
         causal = mask.plain_causal and bias is None and q.shape[-2] == k.shape[-2]

@@ -13,7 +13,8 @@ def build(config: RunConfig | Seq2SeqConfig) -> Seq2Seq:
 
     Raises ConfigError: a setting of `config` that cannot be, named by its path.
     """
-    return Seq2Seq(checked(config.model if isinstance(config, RunConfig) else config))
+    run = config if isinstance(config, RunConfig) else RunConfig(model=config)
+    return Seq2Seq(checked(run).model)
 
 
 def parameter_count(model: nn.Module) -> int:

@@ -18,7 +18,7 @@ class Hypothesis:
     score: float
     """log_prob over the length penalty: what it was ranked by"""
     truncated: bool
-    """the end token came because the length limit was reached, not because the model chose it"""
+    """the length limit ended it: something else than the end token would have been likelier"""
 
     @property
     def length(self) -> int:
@@ -56,7 +56,7 @@ class Live:
 
 @dataclass
 class Candidates:
-    """Continuations of A sentences, C each, best first."""
+    """Continuations of A sentences, C each: of a beam the best first, of samples one each."""
 
     rows: Int[Tensor, "A C"]
     """the live row each continues"""
@@ -65,12 +65,15 @@ class Candidates:
     log_probs: Float[Tensor, "A C"]
     """of the whole; -inf where there is none"""
 
-    def keep(self, live: Live, ended: Tensor, width: int) -> tuple[Live, RowIds]:
-        """The first `width` that go on, as the next live rows; and the row each came from."""
+    def keep(self, live: Live, eos: int, width: int) -> tuple[Live, RowIds]:
+        """The first `width` that go on, as the next live rows; and the row each came from.
+
+        Where there are no more than `width` they keep their places, those that do not go on as empty rows.
+        """
         count = self.ids.shape[1]
-        goes_on = ~ended & (self.log_probs > -torch.inf)
+        goes_on = (self.ids != eos) & (self.log_probs > -torch.inf)
         order = torch.arange(count, device=self.ids.device).expand_as(self.ids)
-        chosen = torch.where(goes_on, order, order + count).argsort(dim=1)[:, :width]
+        chosen = order if count <= width else torch.where(goes_on, order, order + count).argsort(dim=1)[:, :width]
         rows = self.rows.gather(1, chosen).flatten()
         log_probs = self.log_probs.gather(1, chosen).masked_fill(~goes_on.gather(1, chosen), -torch.inf).flatten()
         ids = torch.cat([live.ids.index_select(0, rows), self.ids.gather(1, chosen).flatten()[:, None]], dim=1)

@@ -1,24 +1,29 @@
-"""What may not be written next: each rule sets log-probabilities to -inf, in place.
+"""What may not be written next, and what must be.
 
-They act on log-probabilities, not on logits, so that what remains keeps its true probability.
+Rules act on log-probabilities, not on logits, so that what remains keeps its true probability.
 """
 
 from collections.abc import Callable, Sequence
 
 import torch
 
-from hexapla.axes import RowLogits
+from hexapla.axes import Bool, Int, RowLogits, Tensor
 from hexapla.config.decoding import Rules
 from hexapla.config.model import Specials
 from hexapla.decoding.hypothesis import Live
+from hexapla.errors import ConfigError
 
 Rule = Callable[[RowLogits, Live], None]
+"""Sets to -inf, in place, what the rows of `live` may not write next. Row i is live.ids[i], wherever it stood a step before."""
 
 
 def suppress(ids: Sequence[int]) -> Rule:
-    """These ids are never written."""
+    """These ids are never written. Raises ConfigError when applied: one that the vocabulary does not have."""
 
     def rule(log_probs: RowLogits, live: Live) -> None:
+        vocab = log_probs.shape[1]
+        if max(ids) >= vocab:
+            raise ConfigError(f"rules.suppress = {max(ids)}: the target vocabulary's ids are 0 to {vocab - 1}")
         log_probs[:, list(ids)] = -torch.inf
 
     return rule
@@ -48,43 +53,45 @@ def no_repeated_ngram(size: int, eos: int) -> Rule:
     return rule
 
 
-def starts_with(prefixes: Sequence[Sequence[int]]) -> Rule:
-    """Sentence i begins with prefixes[i]."""
-
-    def rule(log_probs: RowLogits, live: Live) -> None:
-        for row, sentence in enumerate(live.row_sentences):
-            if live.length < len(prefixes[sentence]):
-                only(log_probs, row, prefixes[sentence][live.length])
-
-    return rule
-
-
-def at_most_limit(eos: int) -> Rule:
-    """A row that has reached its limit can only end."""
-
-    def rule(log_probs: RowLogits, live: Live) -> None:
-        for row in (live.limits <= live.length).nonzero()[:, 0].tolist():
-            only(log_probs, row, eos)
-
-    return rule
-
-
-def only(log_probs: RowLogits, row: int, token: int) -> None:
-    allowed = log_probs[row, token].clone()
-    log_probs[row] = -torch.inf
-    log_probs[row, token] = allowed
-
-
-def rules_of(config: Rules, specials: Specials, prefixes: Sequence[Sequence[int]] | None) -> list[Rule]:
-    """The rules that `config` asks for. Padding, the start token and the unknown token are never written.
-
-    The forced ones come last: a prefix and the length limit hold whatever else forbids.
-    """
+def rules_of(config: Rules, specials: Specials) -> list[Rule]:
+    """The rules that `config` asks for. Padding, the start token and the unknown token are never written."""
     rules = [suppress([specials.pad, specials.bos, specials.unk, *config.suppress])]
     if config.min_length:
         rules.append(at_least(config.min_length, specials.eos))
     if config.no_repeat:
         rules.append(no_repeated_ngram(config.no_repeat, specials.eos))
-    if prefixes is not None:
-        rules.append(starts_with(prefixes))
-    return [*rules, at_most_limit(specials.eos)]
+    return rules
+
+
+class Rulebook:
+    """The rules, and what must be written whatever they forbid: each sentence's prefix, and the end at its length limit."""
+
+    def __init__(self, rules: Sequence[Rule], prefixes: Sequence[Sequence[int]], eos: int):
+        self.rules, self.prefixes, self.eos = rules, prefixes, eos
+        self.longest = max((len(prefix) for prefix in prefixes), default=0)
+
+    def apply(self, log_probs: RowLogits, live: Live) -> Bool[Tensor, " N"]:
+        """Forbid, then force, in place; a forced token keeps the log-probability it had. Returns the rows that the limit cuts short.
+
+        Those are the rows at their limit for which something else than the end would have been likelier.
+        """
+        forced = self.forced(live)
+        rows = (forced >= 0).nonzero()[:, 0]
+        own = log_probs[rows, forced[rows]]
+        for rule in self.rules:
+            rule(log_probs, live)
+        cut = live.limits <= live.length
+        if len(rows):
+            cut[rows] &= log_probs[rows].argmax(dim=1) != self.eos
+            log_probs[rows] = -torch.inf
+            log_probs[rows, forced[rows]] = own
+        return cut
+
+    def forced(self, live: Live) -> Int[Tensor, " N"]:
+        """The id that each row must write next; -1 where it may choose."""
+        forced = torch.where(live.limits <= live.length, self.eos, -1)
+        if live.length < self.longest:
+            for row, sentence in enumerate(live.row_sentences):
+                if live.length < len(self.prefixes[sentence]):
+                    forced[row] = self.prefixes[sentence][live.length]
+        return forced

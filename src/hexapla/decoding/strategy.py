@@ -6,9 +6,12 @@ from typing import Protocol
 
 import torch
 
-from hexapla.axes import RowLogits, Tensor
+from hexapla.axes import Float, Int, RowLogits, Tensor
 from hexapla.config.decoding import Beam, Sample, Strategy
 from hexapla.decoding.hypothesis import Candidates, Live
+
+FINITE = 1e30
+"""what float32 can still divide by"""
 
 
 class Chooser(Protocol):
@@ -21,16 +24,16 @@ class Chooser(Protocol):
 
 
 class BeamChooser:
-    """The likeliest continuations of all rows of a sentence."""
+    """The likeliest continuations of all rows of a sentence; of equally likely ones that of the better row, then the lower id."""
 
     def __init__(self, beam: Beam):
         self.beam, self.width = beam, beam.width
 
     def propose(self, live: Live, log_probs: RowLogits) -> Candidates:
-        # Twice the width, since as many as `width` of them may end here while the beam goes on full.
         vocab, sentences, each = log_probs.shape[1], len(live.sentences), live.rows_each
         total = (live.log_probs[:, None] + log_probs).view(sentences, each * vocab)
-        best, flat = total.topk(min(2 * self.width, each * vocab))
+        # Twice the width, since as many as `width` of them may end here while the beam goes on full. One row ends with its sentence.
+        best, flat = total.max(dim=1, keepdim=True) if self.width == 1 else largest(total, min(2 * self.width, each * vocab))
         first_row = torch.arange(sentences, device=flat.device)[:, None] * each
         return Candidates(rows=flat // vocab + first_row, ids=flat % vocab, log_probs=best)
 
@@ -45,10 +48,20 @@ class BeamChooser:
                 return 1.0
 
 
+def largest(values: Float[Tensor, "A M"], count: int) -> tuple[Float[Tensor, "A C"], Int[Tensor, "A C"]]:
+    """topk whose equal values come in the order of their places, which torch does not promise; those of -inf in any order."""
+    best, places = values.topk(min(count + 1, values.shape[1]))  # one more, to see whether it equals the last
+    tied = ((best[:, 1:] == best[:, :-1]) & (best[:, 1:] > -torch.inf)).any(dim=1)
+    if tied.any():
+        ordered = values[tied].sort(dim=1, descending=True, stable=True)
+        best[tied], places[tied] = ordered.values[:, : best.shape[1]], ordered.indices[:, : best.shape[1]]
+    return best[:, :count], places[:, :count]
+
+
 class SampleChooser:
     """One continuation of each row, drawn by the Gumbel-max trick from a generator of the row's own.
 
-    The generator is seeded by the sentence's ids and the sample's number, so neighbours and order change nothing.
+    The generator is seeded by the sentence's ids and the sample's number, so neighbours, order and other samples change nothing.
     """
 
     def __init__(self, sample: Sample, sources: Sequence[Sequence[int]], samples: int):
@@ -61,22 +74,24 @@ class SampleChooser:
             log_probs = log_probs.repeat_interleave(self.width, dim=0)
         noise = torch.stack([torch.rand(vocab, generator=g) for s in live.sentences for g in self.generators[s]])
         gumbel = -(-noise.clamp_min(1e-20).log()).log().to(log_probs)
-        ids = (self.filtered(log_probs / self.sample.temperature) + gumbel).argmax(dim=1, keepdim=True)
+        ids = (self.filtered(log_probs) + gumbel).argmax(dim=1, keepdim=True)
         rows = torch.arange(sentences * self.width, device=ids.device) // (self.width // each)
         total = live.log_probs[rows] + log_probs.gather(1, ids)[:, 0]
         shape = sentences, self.width
         return Candidates(rows=rows.view(shape), ids=ids.view(shape), log_probs=total.view(shape))
 
     def filtered(self, log_probs: RowLogits) -> RowLogits:
-        """-inf for what top_k and top_p leave out."""
+        """Over the temperature, up to a constant; -inf for what top_k and top_p leave out."""
+        likeliest = log_probs.amax(dim=1, keepdim=True).clamp_min(-FINITE)
+        scaled = (log_probs - likeliest) / min(max(self.sample.temperature, 1 / FINITE), FINITE)
         if self.sample.top_k is not None:
-            least = log_probs.topk(min(self.sample.top_k, log_probs.shape[1])).values[:, -1:]
-            log_probs = log_probs.masked_fill(log_probs < least, -torch.inf)
+            least = scaled.topk(min(self.sample.top_k, scaled.shape[1])).values[:, -1:]
+            scaled = scaled.masked_fill(scaled < least, -torch.inf)
         if self.sample.top_p < 1:
-            ordered, order = log_probs.softmax(dim=1).sort(dim=1, descending=True)
+            ordered, order = scaled.softmax(dim=1).sort(dim=1, descending=True, stable=True)
             surplus = ordered.cumsum(dim=1) - ordered >= self.sample.top_p  # what stands before already reaches p
-            log_probs = log_probs.masked_fill(surplus.scatter(1, order, surplus), -torch.inf)
-        return log_probs
+            scaled = scaled.masked_fill(surplus.scatter(1, order, surplus), -torch.inf)
+        return scaled
 
     def penalty(self, length: int) -> float:
         return 1.0

@@ -1,0 +1,92 @@
+"""score: the probability of given targets."""
+
+import math
+from pathlib import Path
+
+import pytest
+import torch
+from untrained import made
+
+from hexapla.config.data import Characters
+from hexapla.config.decoding import Beam, Rules
+from hexapla.config.model import Learned
+from hexapla.errors import CheckpointError, ConfigError, DataError
+from hexapla.runs import Run
+from hexapla.workflow.score import Score, score
+from hexapla.workflow.translate import translate
+
+SOURCES = ["abc def", "", "a", "fed fed fed fed", "cab"]
+TARGETS = ["f", "abc", "", "abc def", "a b c d e f"]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory) -> Run:
+    return made(tmp_path_factory.mktemp("characters"), Characters())
+
+
+def by_hand(run: Run, source: str, target: str) -> float:
+    """The sum over the target, one forward pass for each of its tokens."""
+    eos, bos = run.model.specials.eos, run.model.specials.bos
+    read, written, total = torch.tensor([[*run.source.encode(source), eos]]), [bos], 0.0
+    for token in [*run.target.encode(target), eos]:
+        with torch.inference_mode():
+            total += run.model(read, torch.tensor([written]))[0, -1].double().log_softmax(dim=0)[token].item()
+        written.append(token)
+    return total
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 64])
+def test_each_pair_has_its_own_probability_in_its_own_place(batch_size, run):
+    scores = score(run, SOURCES, TARGETS, batch_size=batch_size)
+    expected = [by_hand(run, source, target) for source, target in zip(SOURCES, TARGETS, strict=True)]
+    assert [each.log_prob for each in scores] == pytest.approx(expected, abs=1e-4)
+    assert [each.length for each in scores] == [len(target) + 1 for target in TARGETS]
+
+
+def test_what_translate_writes_has_the_probability_it_says(run):
+    translations = translate(run, SOURCES, Beam(width=3), rules=Rules(max_extra=3))
+    pairs = [(source, each) for source, each in zip(SOURCES, translations, strict=True) if not each.blank]
+    scores = score(run, [source for source, _ in pairs], [each.text for _, each in pairs])
+    assert [each.log_prob for each in scores] == pytest.approx([each.log_prob for _, each in pairs], abs=1e-4)
+    assert [each.length for each in scores] == [each.length for _, each in pairs]
+
+
+def test_perplexity_is_that_of_a_token():
+    assert Score(log_prob=-6.0, length=3).perplexity == pytest.approx(math.exp(2))
+    assert Score(log_prob=0.0, length=1).perplexity == 1.0
+    assert Score(log_prob=-1e6, length=2).perplexity == math.inf
+    assert Score(log_prob=-math.inf, length=2).perplexity == math.inf
+
+
+def test_no_pairs_have_no_scores(run):
+    assert score(run, [], []) == []
+
+
+def refused(kind, run, sources, targets, **settings):
+    with pytest.raises(kind) as caught:
+        score(run, sources, targets, **settings)
+    return str(caught.value)
+
+
+def test_counts_that_differ_are_refused_before_the_run_is_opened():
+    message = "2 sources, but 1 targets; target i must belong to source i"
+    assert refused(DataError, Path("nowhere"), ["a", "b"], ["a"]) == message
+
+
+def test_a_batch_has_a_pair_at_least(run):
+    assert refused(ConfigError, run, ["a"], ["a"], batch_size=0) == "batch_size = 0: must be at least 1"
+
+
+def test_a_text_longer_than_learned_positions_is_named(tmp_path):
+    learned = made(tmp_path, Characters(), positions=Learned(length=8))
+    assert len(score(learned, ["abcdefa"], ["fedcbaf"])) == 1
+    said = "9 tokens, the end token included, but the model's learned positions serve up to 8; "
+    assert refused(DataError, learned, ["a", "abcdefab"], ["a", "a"]).startswith(f"source 2: {said}")
+    assert refused(DataError, learned, ["a", "a"], ["abcdefab", "a"]).startswith(f"target 1: {said}")
+
+
+def test_weights_that_are_no_numbers_are_an_error_of_the_run(tmp_path):
+    broken = made(tmp_path, Characters())
+    with torch.no_grad():
+        broken.model.output.weight.fill_(float("nan"))
+    assert refused(CheckpointError, broken, ["a"], ["a"]).startswith(f"{broken.path}: the model's output at token 1 is not a number")

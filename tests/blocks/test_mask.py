@@ -10,7 +10,7 @@ KEYS = torch.tensor([[True, True, True, False, False], [True, False, True, True,
 
 
 @pytest.mark.parametrize("keys", [None, KEYS], ids=["", "keys"])
-@pytest.mark.parametrize("window", [None, 1, 2, 5, 9])
+@pytest.mark.parametrize("window", [None, 1, 2, 4, 5, 9])
 @pytest.mark.parametrize("causal", [False, True], ids=["", "causal"])
 @pytest.mark.parametrize("queries", [5, 3, 1])
 def test_query_t_reads_key_s_where_every_condition_allows(queries, causal, window, keys):

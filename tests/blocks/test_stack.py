@@ -94,10 +94,13 @@ def test_the_gradients_of_both_stacks_are_torch_s(position):
     (reference(source, target, tgt_mask=BLOCKED) * towards).sum().backward()
     (decoder(target, decoder.project(encoder(source)), EVERYTHING) * towards).sum().backward()
     for stack, expected in ((encoder, reference.encoder), (decoder, reference.decoder)):
-        for name in ("linear1", "linear2"):
-            for i in range(3):
-                found = getattr(stack.layers[i].feed_forward, {"linear1": "inner", "linear2": "outer"}[name]).weight.grad
-                torch.testing.assert_close(found, getattr(expected.layers[i], name).weight.grad, atol=1e-4, rtol=1e-4)
+        found, theirs = dict(stack.named_parameters()), dict(expected.named_parameters())
         for i in range(3):
-            found = torch.cat([getattr(stack.layers[i].self_attention, name).weight.grad for name in ("query", "key", "value")])
-            torch.testing.assert_close(found, expected.layers[i].self_attn.in_proj_weight.grad, atol=1e-4, rtol=1e-4)
+            for ours_name, theirs_name in (("feed_forward.inner", "linear1"), ("feed_forward.outer", "linear2")):
+                close_gradients([found[f"layers.{i}.{ours_name}.weight"]], theirs[f"layers.{i}.{theirs_name}.weight"])
+            projections = [found[f"layers.{i}.self_attention.{name}.weight"] for name in ("query", "key", "value")]
+            close_gradients(projections, theirs[f"layers.{i}.self_attn.in_proj_weight"])
+
+
+def close_gradients(found, expected):
+    torch.testing.assert_close(torch.cat([part.grad for part in found]), expected.grad, atol=1e-4, rtol=1e-4)

@@ -1,6 +1,6 @@
 """Where text becomes configuration: what is refused, and in which words."""
 
-from typing import get_type_hints
+from typing import Any, get_type_hints
 
 import pytest
 
@@ -16,7 +16,7 @@ from hexapla.errors import ConfigError
 
 def changed(path, value):
     """A run that can be, but for the setting at `path`."""
-    values = {"model": {"source_vocab": 50, "target_vocab": 50}}
+    values: dict[str, Any] = {"model": {"source_vocab": 50, "target_vocab": 50}}
     table = values
     *tables, last = path.split(".")
     for name in tables:
@@ -25,7 +25,7 @@ def changed(path, value):
     return values
 
 
-def refused(values, kind=RunConfig, where=""):
+def refused(values, kind: Any = RunConfig, where=""):
     with pytest.raises(ConfigError) as caught:
         from_mapping(kind, values, where=where)
     assert "\n" not in str(caught.value)

@@ -51,7 +51,7 @@ def drop_unset(values: Any) -> Any:
 
 def explain(kind: Any, error: ValidationError) -> str:
     """The first complaint of `error` in one line: path = value: what is allowed."""
-    first: Mapping[str, Any] = error.errors(include_url=False)[0]
+    first: Any = error.errors(include_url=False)[0]
     path, siblings, union = locate(kind, first["loc"])
     match first["type"]:
         case "value_error":
@@ -85,7 +85,8 @@ def allowed(complaint: Mapping[str, Any]) -> str:
         case "finite_number":
             return "must be a finite number"
         case name:
-            return IN_WORDS.get(name.partition("_")[0], complaint["msg"][:1].lower() + complaint["msg"][1:])
+            message: str = complaint["msg"]
+            return IN_WORDS.get(name.partition("_")[0], message[:1].lower() + message[1:])
 
 
 IN_WORDS = {

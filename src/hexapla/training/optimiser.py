@@ -19,25 +19,27 @@ def adam(model: nn.Module, config: AdamConfig) -> torch.optim.AdamW:
 
 
 def state_tensors(model: nn.Module, optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """The moments of each parameter as "name.exp_avg"; empty before the first update."""
+    """The moments of each parameter as "name.exp_avg"; zeros for one that has had no gradient yet."""
     return {
-        f"{name}.{moment}": optimiser.state[parameter][moment]
+        f"{name}.{moment}": optimiser.state[parameter][moment] if parameter in optimiser.state else torch.zeros_like(parameter)
         for name, parameter in model.named_parameters()
         for moment in MOMENTS
-        if parameter in optimiser.state
     }
 
 
 def load_state_tensors(model: nn.Module, optimiser: torch.optim.Optimizer, tensors: dict[str, Tensor], step: int) -> None:
-    """Restore what `state_tensors` gave, after `step` updates. Raises CheckpointError: a moment is missing or of another shape."""
-    if not tensors and step == 0:
-        return
-    for name, parameter in model.named_parameters():
-        for moment in MOMENTS:
-            found = tensors.get(f"{name}.{moment}")
-            if found is None or found.shape != parameter.shape:
-                shape = None if found is None else tuple(found.shape)
-                raise CheckpointError(f"optimiser state of {name}: {moment} is {shape}, the parameter is {tuple(parameter.shape)}")
+    """Restore what `state_tensors` gave, after `step` steps of the optimiser.
+
+    Raises CheckpointError: a moment is missing, unknown or of another shape.
+    """
+    parameters = dict(model.named_parameters())
+    wanted = {f"{name}.{moment}": parameter.shape for name, parameter in parameters.items() for moment in MOMENTS}
+    for name in sorted(wanted.keys() ^ tensors.keys()):
+        raise CheckpointError(f"optimiser.safetensors {'lacks' if name in wanted else 'has an unknown'} {name}")
+    for name, shape in wanted.items():
+        if tensors[name].shape != shape:
+            raise CheckpointError(f"optimiser.safetensors: {name} is {tuple(tensors[name].shape)}, config.toml makes it {tuple(shape)}")
+    for name, parameter in parameters.items():
         optimiser.state[parameter] = {
             "step": torch.tensor(float(step), device=parameter.device),
             **{moment: tensors[f"{name}.{moment}"].to(parameter.device).clone() for moment in MOMENTS},

@@ -3,11 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from safetensors.torch import load_file
-
 from hexapla.axes import Tensor
 from hexapla.errors import CheckpointError
-from hexapla.training.checkpoint import verify
+from hexapla.training.checkpoint import WEIGHTS, read_tensors, verify
 
 
 def mean_of(folders: Sequence[Path]) -> dict[str, Tensor]:
@@ -15,9 +13,13 @@ def mean_of(folders: Sequence[Path]) -> dict[str, Tensor]:
     total: dict[str, Tensor] = {}
     for folder in folders:
         verify(folder)
-        tensors = load_file(folder / "model.safetensors")
-        if total and tensors.keys() != total.keys():
+        tensors = read_tensors(folder / WEIGHTS)
+        if total and shapes_of(tensors) != shapes_of(total):
             raise CheckpointError(f"{folder}: other tensors than {folders[0]}; average checkpoints of one model")
         for name, tensor in tensors.items():
             total[name] = total[name] + tensor.double() if name in total else tensor.double()
     return {name: (tensor / len(folders)).float() for name, tensor in total.items()}
+
+
+def shapes_of(tensors: dict[str, Tensor]) -> dict[str, tuple[int, ...]]:
+    return {name: tuple(tensor.shape) for name, tensor in tensors.items()}

@@ -4,7 +4,7 @@ config.toml           the configuration, complete
 run.json              format, the fingerprint of the data it was trained on
 tokenizer.toml, …     how text becomes ids: see data.tokenizer
 checkpoints/          see training.checkpoint
-metrics.jsonl         what training measured
+metrics.jsonl         what training measured: see training.metrics
 """
 
 import json
@@ -20,10 +20,12 @@ from hexapla.data.tokenizer import load_tokenizers, save_tokenizers
 from hexapla.errors import CheckpointError, ConfigError, DataError
 from hexapla.models.build import build
 from hexapla.models.seq2seq import Seq2Seq
-from hexapla.training.checkpoint import Checkpoints, load_model, step_of, verify
+from hexapla.training.checkpoint import Checkpoints, load_model, put_in_place, step_of, verify
 
 FORMAT = 1
 ABOUT = "run.json"
+CHECKPOINTS = "checkpoints"
+METRICS = "metrics.jsonl"
 
 
 class Run:
@@ -67,13 +69,21 @@ class Run:
         with whole_folder(path, mark=ABOUT) as partial:
             write_toml(partial / "config.toml", config)
             save_tokenizers(partial, data.source, data.target, data.joint)
+            (partial / CHECKPOINTS).mkdir()
             about = {"format": FORMAT, "data": data.fingerprint}
             (partial / ABOUT).write_text(json.dumps(about, indent=1), encoding="utf-8")
         return cls(path, config, about)
 
+    def configured(self, config: RunConfig) -> "Run":
+        """This run with other settings, also in its config.toml."""
+        new = self.path / "config.toml.tmp"
+        write_toml(new, config)
+        put_in_place(new, self.path / "config.toml")
+        return Run(self.path, config, self.about, checkpoint=self.checkpoint)
+
     @property
     def checkpoints(self) -> Checkpoints:
-        return Checkpoints(self.path / "checkpoints", keep_last=self.config.training.keep_last)
+        return Checkpoints(self.path / CHECKPOINTS, keep_last=self.config.training.keep_last)
 
     @cached_property
     def model(self) -> Seq2Seq:
@@ -85,21 +95,18 @@ class Run:
         return model.eval()
 
     def checkpoint_folder(self) -> Path:
-        folder = self.path / "checkpoints"
-        name = self.checkpoint
-        if name == "best" and (folder / "best").is_file():
-            name = (folder / "best").read_text(encoding="utf-8").strip()
-        elif name in ("best", "latest"):
-            steps = self.checkpoints.steps()
+        """Where the weights of `checkpoint` are. Raises CheckpointError: there is no such checkpoint; the message lists those there are."""
+        folder, steps = self.path / CHECKPOINTS, self.checkpoints.steps()
+        if self.checkpoint in ("best", "latest"):
             if not steps:
                 raise CheckpointError(f"{self.path}: has no checkpoint yet; train it first")
-            name = steps[-1].name
-        if not (folder / name).is_dir() or Path(name).name != name:
-            there = ", ".join(
-                ["best", "latest", *(f.name for f in sorted(folder.glob("average*"))), *(f.name for f in self.checkpoints.steps())]
-            )
-            raise CheckpointError(f"{self.path}: no checkpoint {self.checkpoint!r}; there is {there}")
-        return folder / name
+            best = self.checkpoints.best if self.checkpoint == "best" else None
+            return best or steps[-1]
+        there = [*sorted(folder.glob("average")), *steps]
+        if folder / self.checkpoint not in there:
+            names = ", ".join(["best", "latest", *(f.name for f in there)])
+            raise CheckpointError(f"{self.path}: no checkpoint {self.checkpoint!r}; there is {names}")
+        return folder / self.checkpoint
 
     @property
     def step(self) -> int:

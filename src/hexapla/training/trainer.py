@@ -1,6 +1,7 @@
 """The one update, for every objective and every model."""
 
 import hashlib
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -10,7 +11,7 @@ import torch
 from torch import nn
 
 from hexapla.config.training import TrainingConfig
-from hexapla.errors import DivergenceError
+from hexapla.errors import DataError, DivergenceError
 from hexapla.objectives.loss import Loss
 from hexapla.training.hooks import Hook
 from hexapla.training.optimiser import adam
@@ -31,6 +32,8 @@ class Position:
     """batches of this epoch already used"""
     skipped: int = 0
     """updates left out in a row because the gradient was not finite"""
+    left_out: int = 0
+    """updates left out in all"""
 
 
 class Trainer:
@@ -55,25 +58,38 @@ class Trainer:
         self.device = next(model.parameters()).device
         self.position = Position()
         self.stop_reason: str | None = None
+        self.interruptible = False
+        """a hook sets it while it does what may be abandoned at any moment: see training.signals"""
 
     def fit(self, epoch: Callable[[int, int], Iterator[Any]]) -> str:
         """Update until `config.steps`, or until a hook stops; returns why it ended.
 
         `epoch(n, start)` gives the batches of epoch n from the start-th on, in an order that depends on n alone.
+        Raises DataError: an epoch without a batch; DivergenceError: see `update`.
         """
         self.tell("start", self)
-        while self.stop_reason is None and self.position.step < self.config.steps:
+        while self.goes_on():
             batches = epoch(self.position.epoch, self.position.cursor)
-            while self.stop_reason is None and self.position.step < self.config.steps:
+            while self.goes_on():
+                began = time.monotonic()
                 window = list(islice(batches, self.config.accumulate))
                 if not window:
-                    self.position.epoch, self.position.cursor = self.position.epoch + 1, 0
+                    self.begin_next_epoch()
                     break
                 self.position.cursor += len(window)
-                self.tell("updated", self, self.update(window))
+                record = self.update(window)
+                self.tell("updated", self, record | {"update_seconds": time.monotonic() - began})
         reason = self.stop_reason or "all steps made"
         self.tell("finish", self, reason)
         return reason
+
+    def goes_on(self) -> bool:
+        return self.stop_reason is None and self.position.step < self.config.steps
+
+    def begin_next_epoch(self) -> None:
+        if self.position.cursor == 0:
+            raise DataError(f"epoch {self.position.epoch}: has no batch; there must be pairs to train on")
+        self.position.epoch, self.position.cursor = self.position.epoch + 1, 0
 
     def update(self, batches: Sequence[Any]) -> dict[str, Any]:
         """One optimiser step over any number of batches: the mean over all their targets, however they were divided.
@@ -87,20 +103,15 @@ class Trainer:
         count = sum(loss.count for loss in losses)
         rate = learning_rate(self.config.schedule, self.position.step + 1, d_model=self.d_model, steps=self.config.steps)
         norm = self.scale_gradients(count)
+        self.position.step += 1
         if torch.isfinite(norm):
             for group in self.optimiser.param_groups:
                 group["lr"] = rate
             self.optimiser.step()
             self.position.skipped = 0
         else:
-            self.position.skipped += 1
+            self.leave_out()
         self.optimiser.zero_grad(set_to_none=True)
-        self.position.step += 1
-        if self.position.skipped >= MOST_SKIPPED:
-            raise DivergenceError(
-                f"step {self.position.step}: the gradient was not finite {MOST_SKIPPED} times in a row; the weights are as before. "
-                "Lower the peak of training.schedule, set training.clip = 1.0, or use training.precision = fp32"
-            )
         return {
             "loss": sum(float(loss.total.detach()) for loss in losses) / max(1, count),
             "surprise": sum(loss.surprise for loss in losses) / max(1, count),
@@ -109,6 +120,18 @@ class Trainer:
             "learning_rate": rate,
             "skipped": self.position.skipped,
         }
+
+    def leave_out(self) -> None:
+        """Count an update whose gradient is not finite. Raises DivergenceError: it was the last of too many in a row."""
+        self.position.skipped += 1
+        self.position.left_out += 1
+        if self.position.skipped >= MOST_SKIPPED:
+            bad = [name for name, p in self.model.named_parameters() if p.grad is not None and not p.grad.isfinite().all()]
+            raise DivergenceError(
+                f"step {self.position.step}: the gradient was not finite {MOST_SKIPPED} times in a row, now that of "
+                f"{bad[0] if bad else 'all weights together'}; the weights are as before. "
+                "Lower the peak of training.schedule, set training.clip = 1.0, or use training.precision = fp32"
+            )
 
     def backward(self, batch: Any) -> Loss:
         with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.config.precision == "bf16"):

@@ -1,72 +1,117 @@
 """train: a prepared folder to a run folder. On a run that exists it goes on exactly where it stopped."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import torch
 from filelock import FileLock, Timeout
 
-from hexapla.config.decoding import Beam
 from hexapla.config.edge import checked, to_mapping
+from hexapla.config.presets import small
 from hexapla.config.run import RunConfig
-from hexapla.data.batches import Batch, Batches, collate, in_length_order
-from hexapla.data.prepared import Prepared, Split
-from hexapla.errors import CheckpointError, ConfigError, DataError
-from hexapla.evaluation.scoring import Scoring, score_hypotheses
+from hexapla.config.training import Cosine
+from hexapla.data.batches import Batches
+from hexapla.data.prepared import Prepared
+from hexapla.errors import CheckpointError, ConfigError, DataError, StorageError
 from hexapla.models.build import build, parameter_count
 from hexapla.objectives.sequence import transduction
-from hexapla.runs import ABOUT, Run
-from hexapla.training.hooks import Best, Hook, Listener, Measure, MetricsLog, Save, Validate
+from hexapla.runs import ABOUT, METRICS, Run
+from hexapla.training.hooks import Best, Hook, Listener, Measure, Save, Validate
+from hexapla.training.metrics import MetricsLog
+from hexapla.training.signals import StopOnSignal
 from hexapla.training.trainer import Position, Trainer, seed_step
-from hexapla.workflow.translate import translate
+from hexapla.workflow.validation import judge
 
 MAY_CHANGE = (
     "training.steps",
-    "training.validation",
+    "training.validation.",
     "training.checkpoint_every",
     "training.keep_last",
     "training.log_every",
-    "decoding",
-    "rules",
+    "decoding.",
+    "rules.",
 )
-"""settings that a resumed run may change: none of them reaches an update"""
+"""settings that a resumed run may change: they reach no update, but for the steps of a cosine schedule, which is noted"""
 
 
 def train(
     data: Prepared | str | Path,
-    config: RunConfig,
+    config: RunConfig | None = None,
     *,
     into: str | Path,
     steps: int | None = None,
+    threads: int | None = None,
     listeners: Sequence[Listener] = (),
     hooks: Sequence[Hook] = (),
 ) -> Run:
     """Train on a prepared folder into a run folder; `steps` overrides config.training.steps.
 
-    A run folder that exists is resumed: the result is bit for bit that of training without a stop, on the same machine and thread count.
-    `listeners` are shown the progress, `hooks` take part in it (see training.hooks).
+    A run folder that exists is resumed: the result is bit for bit that of training without a stop, on the same machine with the same
+    PyTorch and as many threads; unset, `threads` are therefore those of the run so far. Unset, `config` is the run's own, or the preset
+    small. `listeners` are shown the progress, `hooks` take part in it (see training.hooks). SIGTERM and Ctrl-C end training after the
+    update in work, with a checkpoint; SystemExit(143) or KeyboardInterrupt follows.
     Raises ConfigError: settings that cannot be, or differ from the run's; DataError: other data than the run's; CheckpointError;
     StorageError; DivergenceError.
     """
-    data = data if isinstance(data, Prepared) else Prepared.open(data)
-    if steps is not None:
-        config = replace(config, training=replace(config.training, steps=steps))
-    config, into = checked(config), Path(into)
-    match_data(config, data)
-    into.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        with FileLock(into.with_name(f".{into.name}.lock"), timeout=0):
-            run = reopened(into, config, data) if (into / ABOUT).exists() else Run.create(into, config, data)
-            work(run, data, listeners, hooks)
-    except Timeout:
-        raise CheckpointError(f"{into}: another process trains in this folder; wait for it, or train into another") from None
+    data, into = data if isinstance(data, Prepared) else Prepared.open(data), Path(into)
+    with locked(into), as_many_threads(threads):
+        run = opened(into, data, config, steps)
+        Training(run, data, listeners, hooks, any_threads=threads is None).work()
     return Run.open(into)
 
 
-def match_data(config: RunConfig, data: Prepared) -> None:
-    model = config.model
+@contextmanager
+def locked(run: Path) -> Iterator[None]:
+    """Keep other trainers out. Raises CheckpointError: one is at work; StorageError: the place cannot be written."""
+    lock = FileLock(run.with_name(f".{run.name}.lock"))
+    try:
+        run.parent.mkdir(parents=True, exist_ok=True)
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise CheckpointError(f"{run}: another process trains in this folder; wait for it, or train into another") from None
+    except OSError as error:
+        raise StorageError(f"{error.filename or run}: {error.strerror or error}; cannot write there") from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextmanager
+def as_many_threads(wanted: int | None) -> Iterator[None]:
+    """`wanted` threads for a while; how many there were before comes back in any case."""
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(wanted or before)
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def opened(into: Path, data: Prepared, config: RunConfig | None, steps: int | None) -> Run:
+    """The run to work on: a new one, or the one that is there. Nothing is written before all is found to fit."""
+    run = Run.open(into) if (into / ABOUT).exists() else None
+    if run is not None and run.about.get("data") != data.fingerprint:
+        raise DataError(f"{data.path}: not the data that {into} was trained on; use that, or train into another folder")
+    if config is None:
+        config = run.config if run else small(data.source_vocab, None if data.joint else data.target_vocab)
+    if steps is not None:
+        config = replace(config, training=replace(config.training, steps=steps))
+    config = checked(config)
+    refuse_misfit(config, data)
+    if run is None:
+        return Run.create(into, config, data)
+    if run.checkpoints.steps():
+        refuse_changes(run, config)
+    return run if config == run.config else run.configured(config)
+
+
+def refuse_misfit(config: RunConfig, data: Prepared) -> None:
+    """Raises ConfigError: settings that this data cannot be trained with."""
+    model, validation = config.model, config.training.validation
     if (model.source_vocab, model.target_vocab) != (data.source_vocab, data.target_vocab):
         raise ConfigError(
             f"model.source_vocab, target_vocab = {model.source_vocab}, {model.target_vocab}: "
@@ -74,12 +119,20 @@ def match_data(config: RunConfig, data: Prepared) -> None:
         )
     if model.tie == "all" and not data.joint:
         raise ConfigError("model.tie = all: the two sides of the data have vocabularies of their own; set model.tie = decoder")
+    if validation.metric != "loss" and not validation.translate:
+        raise ConfigError(
+            f"training.validation.metric = {validation.metric}: needs translations, but training.validation.translate = 0; "
+            "set it to how many sentences, or metric = loss"
+        )
+    if validation.patience is not None and not data.dev:
+        raise ConfigError(
+            f"training.validation.patience = {validation.patience}: {data.path} has no dev pairs to validate on; "
+            "leave it unset, or prepare with a dev set"
+        )
+    Batches(data.train, specials=model.specials, batch_tokens=config.training.batch_tokens, seed=config.training.seed)
 
 
-def reopened(path: Path, config: RunConfig, data: Prepared) -> Run:
-    run = Run.open(path)
-    if run.about["data"] != data.fingerprint:
-        raise DataError(f"{data.path}: not the data that {path} was trained on; use that, or train into another folder")
+def refuse_changes(run: Run, config: RunConfig) -> None:
     old, new = flat(to_mapping(run.config)), flat(to_mapping(config))
     changed = [
         f"{name}: {old.get(name)} -> {new.get(name)}"
@@ -88,9 +141,8 @@ def reopened(path: Path, config: RunConfig, data: Prepared) -> Run:
     ]
     if changed:
         raise ConfigError(
-            f"{path}: a run cannot go on with other settings ({'; '.join(changed)}); use the old ones, or train into another folder"
+            f"{run.path}: a run cannot go on with other settings ({'; '.join(changed)}); use the old ones, or train into another folder"
         )
-    return Run(path, config, run.about)
 
 
 def flat(values: dict[str, Any], path: str = "") -> dict[str, Any]:
@@ -100,67 +152,90 @@ def flat(values: dict[str, Any], path: str = "") -> dict[str, Any]:
     return rows
 
 
-def work(run: Run, data: Prepared, listeners: Sequence[Listener], hooks: Sequence[Hook]) -> None:
-    config = run.config.training
-    seed_step(config.seed, -1)
-    run.model = model = build(run.config).to(best_device())
-    batches = Batches(data.train, specials=run.config.model.specials, batch_tokens=config.batch_tokens, seed=config.seed)
-    trainer = Trainer(model, transduction(config.label_smoothing), config, d_model=run.config.model.d_model)
-    best, complaints = resume(run, trainer)
-    about = {
-        "run": str(run.path),
-        "parameters": parameter_count(model),
-        "train_pairs": len(data.train),
-        "dev_pairs": len(data.dev) if data.dev else 0,
-        "device": str(trainer.device),
-        "threads": torch.get_num_threads(),
-        "log_every": config.log_every,
-        "complaints": complaints,
-    }
-    log = MetricsLog(run.path / "metrics.jsonl", config.log_every, from_step=trainer.position.step)
-    told = [log, *listeners]
-    validate = Validate(judge(run, data.dev), config.validation, best, told) if data.dev else None
-    save = Save(run.checkpoints, config.checkpoint_every, best, validate, told)
-    trainer.hooks = [Measure(told, about), *([validate] if validate else []), save, *hooks]
-    trainer.fit(batches.iterate)
+class Training:
+    """One process' work on a run: from the newest whole checkpoint to the end."""
 
+    def __init__(self, run: Run, data: Prepared, listeners: Sequence[Listener], hooks: Sequence[Hook], *, any_threads: bool):
+        self.run, self.data, self.listeners, self.hooks, self.any_threads = run, data, listeners, hooks, any_threads
+        self.config = run.config.training
+        seed_step(self.config.seed, -1)
+        run.model = build(run.config).to(torch.device("cuda" if torch.cuda.is_available() else "cpu"))
+        self.trainer = Trainer(run.model, transduction(self.config.label_smoothing), self.config, d_model=run.config.model.d_model)
+        self.best = Best(self.config.validation.metric)
+        self.notices: list[str] = []
 
-def resume(run: Run, trainer: Trainer) -> tuple[Best, list[str]]:
-    """Put the trainer where the newest whole checkpoint left it."""
-    run.checkpoints.sweep()
-    found = run.checkpoints.resume(trainer.model, trainer.optimiser)
-    if found is None:
-        return Best(), []
-    state, complaints = found
-    trainer.position = Position(**state["position"])
-    return Best(**state["best"]), complaints
+    def work(self) -> None:
+        config, trainer = self.config, self.trainer
+        saved = self.resume()
+        window = saved.get("window") if saved else None
+        self.log = MetricsLog(self.run.path / METRICS, config.log_every, from_step=trainer.position.step, window=window)
+        told = [self.log, *self.listeners]
+        save = Save(self.run.checkpoints, config.checkpoint_every, self.best, self.state, saved, told)
+        if self.data.dev:
+            validation = judge(self.run, self.data.dev)
+            trainer.hooks = [Validate(validation, config.validation, self.best, save.save, told)]
+        trainer.hooks = [Measure(told, self.about()), *trainer.hooks, save, *self.hooks]
+        batches = Batches(self.data.train, specials=self.run.config.model.specials, batch_tokens=config.batch_tokens, seed=config.seed)
+        with StopOnSignal(trainer) as signals:
+            trainer.fit(batches.iterate)
+        signals.leave_if_asked()
 
+    def state(self) -> dict[str, Any]:
+        """state.json of a checkpoint: all but the tensors that the next update depends on, and what is told with it."""
+        return {
+            "position": asdict(self.trainer.position),
+            "best": asdict(self.best),
+            "window": dict(self.log.window),
+            **self.surroundings(),
+        }
 
-def judge(run: Run, dev: Split) -> Callable[[], dict[str, Any]]:
-    """What a validation measures: loss in nats a token without smoothing, and the scores that `hexapla evaluate` would print."""
-    config = run.config.training.validation
-    sources, references = dev.source_text[: config.translate], dev.target_text[: config.translate]
-    scoring = Scoring(metrics=("bleu", "chrf", "exact"), tokenize=config.tokenize)
+    def resume(self) -> dict[str, Any] | None:
+        """Put everything where the newest whole checkpoint left it; its state, None where there is no checkpoint."""
+        checkpoints = self.run.checkpoints
+        checkpoints.sweep()
+        found = checkpoints.resume(self.trainer.model, self.trainer.optimiser)
+        if found is None:
+            if (self.run.path / METRICS).exists():
+                self.notices.append(f"{self.run.path}: was stopped before its first checkpoint; training begins anew")
+            return None
+        state, complaints = found
+        self.trainer.position, best = Position(**state["position"]), Best(**state["best"])
+        if best.metric == self.best.metric:
+            self.best = best
+        else:
+            complaints.append(f"training.validation.metric: {best.metric} -> {self.best.metric}: the best is sought anew")
+            self.best.judged = self.trainer.position.step
+        self.notices = complaints + self.differences(state)
+        return state
 
-    def validation() -> dict[str, Any]:
-        losses = [transduction()(run.model, batch) for batch in dev_batches(run, dev)]
-        result: dict[str, Any] = {"loss": sum(loss.surprise for loss in losses) / max(1, sum(loss.count for loss in losses))}
-        if config.translate:
-            outputs = translate(run, sources, Beam(width=config.width))
-            evaluation = score_hypotheses([output.text for output in outputs], [references], scoring)
-            result |= {name: score.value for name, score in evaluation.scores.items()}
-            result["signature"] = evaluation.scores["bleu"].signature
-        return result
+    def differences(self, state: dict[str, Any]) -> list[str]:
+        """What keeps this run from being bit for bit the one without a stop; the threads are put right unless others were asked for."""
+        found, here = [], self.surroundings()
+        before = here | {name: state[name] for name in here if name in state}
+        if before["threads"] != here["threads"]:
+            if self.any_threads:
+                torch.set_num_threads(before["threads"])
+                found.append(f"threads: {before['threads']}, as the run had so far, so that it goes on exactly")
+            else:
+                found.append(f"threads: {before['threads']} -> {here['threads']}: later updates are rounded differently")
+        if before["torch"] != here["torch"]:
+            found.append(f"torch: {before['torch']} -> {here['torch']}: later updates may be rounded differently")
+        if before["steps"] != here["steps"] and isinstance(self.config.schedule, Cosine):
+            found.append(f"training.steps: {before['steps']} -> {here['steps']}: from here on the cosine is that of the new number")
+        return found
 
-    return validation
+    def surroundings(self) -> dict[str, Any]:
+        """What a resumed run may find changed."""
+        return {"steps": self.config.steps, "threads": torch.get_num_threads(), "torch": str(torch.__version__)}
 
-
-def dev_batches(run: Run, dev: Split) -> Iterator[Batch]:
-    device = next(run.model.parameters()).device
-    for rows in in_length_order(dev.lengths, batch_tokens=run.config.training.batch_tokens):
-        pairs = [dev.pair(i) for i in rows]
-        yield collate([s for s, _ in pairs], [t for _, t in pairs], run.config.model.specials).to(device)
-
-
-def best_device() -> torch.device:
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    def about(self) -> dict[str, Any]:
+        return {
+            "run": str(self.run.path),
+            "parameters": parameter_count(self.run.model),
+            "train_pairs": len(self.data.train),
+            "dev_pairs": len(self.data.dev) if self.data.dev else 0,
+            "device": str(self.trainer.device),
+            "threads": torch.get_num_threads(),
+            "log_every": self.config.log_every,
+            "complaints": self.notices,
+        }

@@ -1,0 +1,39 @@
+"""What a validation during training measures."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from hexapla.config.decoding import Beam
+from hexapla.data.batches import Batch, collate, in_length_order
+from hexapla.data.prepared import Split
+from hexapla.evaluation.scoring import Scoring, score_hypotheses
+from hexapla.objectives.sequence import transduction
+from hexapla.runs import Run
+from hexapla.workflow.translate import translate
+
+
+def judge(run: Run, dev: Split) -> Callable[[], dict[str, Any]]:
+    """Loss in nats a token, without smoothing, and the scores that `hexapla evaluate` would print for the first dev sentences."""
+    config = run.config.training.validation
+    sources, references = dev.source_text[: config.translate], dev.target_text[: config.translate]
+    scoring = Scoring(metrics=("bleu", "chrf", "exact"), tokenize=config.tokenize)
+    objective = transduction()
+
+    def validation() -> dict[str, Any]:
+        losses = [objective(run.model, batch) for batch in dev_batches(run, dev)]
+        result: dict[str, Any] = {"loss": sum(loss.surprise for loss in losses) / max(1, sum(loss.count for loss in losses))}
+        if config.translate:
+            outputs = translate(run, sources, Beam(width=config.width))
+            evaluation = score_hypotheses([output.text for output in outputs], [references], scoring)
+            result |= {name: score.value for name, score in evaluation.scores.items()}
+            result["signature"] = evaluation.scores["bleu"].signature
+        return result
+
+    return validation
+
+
+def dev_batches(run: Run, dev: Split) -> Iterator[Batch]:
+    device = next(run.model.parameters()).device
+    for rows in in_length_order(dev.lengths, batch_tokens=run.config.training.batch_tokens):
+        pairs = [dev.pair(i) for i in rows]
+        yield collate([s for s, _ in pairs], [t for _, t in pairs], run.config.model.specials).to(device)

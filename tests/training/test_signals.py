@@ -1,0 +1,80 @@
+import signal
+import threading
+from types import SimpleNamespace
+
+import pytest
+
+from hexapla.training.signals import STOPPING, Interrupted, StopOnSignal
+
+
+class Stoppable(SimpleNamespace):
+    def __init__(self):
+        super().__init__(interruptible=False, reasons=[])
+
+    def stop(self, reason):
+        self.reasons.append(reason)
+
+
+@pytest.fixture(autouse=True)
+def handlers_come_back():
+    before = [signal.getsignal(number) for number in STOPPING]
+    yield
+    assert [signal.getsignal(number) for number in STOPPING] == before
+
+
+@pytest.mark.parametrize(("number", "ending"), [(signal.SIGTERM, SystemExit), (signal.SIGINT, KeyboardInterrupt)])
+def test_the_first_signal_asks_to_stop_and_training_leaves_as_the_signal_would(number, ending):
+    trainer = Stoppable()
+    with StopOnSignal(trainer) as signals:
+        signal.raise_signal(number)
+        assert trainer.reasons == [f"{number.name}; the same call or command goes on from here"]
+    with pytest.raises(ending) as caught:
+        signals.leave_if_asked()
+    assert getattr(caught.value, "code", 143) == 143
+
+
+@pytest.mark.parametrize(("number", "ending"), [(signal.SIGTERM, SystemExit), (signal.SIGINT, KeyboardInterrupt)])
+def test_a_second_signal_ends_it_on_the_spot(number, ending):
+    with pytest.raises(ending), StopOnSignal(Stoppable()):
+        signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(number)
+        pytest.fail("went on")
+
+
+def test_what_may_be_abandoned_is_abandoned():
+    trainer = Stoppable()
+    with StopOnSignal(trainer):
+        trainer.interruptible = True
+        with pytest.raises(Interrupted):
+            signal.raise_signal(signal.SIGTERM)
+    assert len(trainer.reasons) == 1
+
+
+def test_without_a_signal_nothing_happens():
+    with StopOnSignal(Stoppable()) as signals:
+        pass
+    signals.leave_if_asked()
+
+
+def test_an_ignored_signal_stays_ignored():
+    """As nohup and a shell's background jobs have it."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with StopOnSignal(Stoppable()) as signals:
+            signal.raise_signal(signal.SIGINT)
+        signals.leave_if_asked()
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_another_thread_sets_no_handlers():
+    found = []
+
+    def train():
+        with StopOnSignal(Stoppable()):
+            found.append(signal.getsignal(signal.SIGTERM))
+
+    thread = threading.Thread(target=train)
+    thread.start()
+    thread.join()
+    assert found == [signal.getsignal(signal.SIGTERM)]

@@ -1,0 +1,502 @@
+import json
+import math
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+import torch
+from filelock import FileLock
+
+from hexapla.config.decoding import Beam
+from hexapla.config.edge import settings
+from hexapla.config.run import RunConfig
+from hexapla.config.training import Constant, Cosine, ValidationConfig
+from hexapla.data.batches import collate
+from hexapla.data.folder import sha256_of
+from hexapla.errors import CheckpointError, ConfigError, DataError, DivergenceError, StorageError
+from hexapla.evaluation.scoring import Scoring, score_hypotheses
+from hexapla.runs import Run
+from hexapla.training.hooks import Hook
+from hexapla.workflow import train as module
+from hexapla.workflow.train import MAY_CHANGE, train
+from hexapla.workflow.translate import translate
+from reference.loss import cross_entropy
+from small_runs import metrics_of, small_config, small_data
+
+NO_TRANSLATIONS = ValidationConfig(every=5, translate=0)
+EPOCH = 7
+"""updates in an epoch of the data below, a batch each"""
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    return small_data(tmp_path_factory.mktemp("train"))
+
+
+class StopAt(Hook):
+    """As a signal would: after the update in work."""
+
+    def __init__(self, step):
+        self.step = step
+
+    def updated(self, trainer, record):
+        if trainer.position.step == self.step:
+            trainer.stop("a test")
+
+
+class Told:
+    """A listener that keeps what is told at the start and at the end."""
+
+    def on_start(self, record):
+        self.start = record
+
+    def on_update(self, record): ...
+
+    def on_validation(self, record): ...
+
+    def on_checkpoint(self, record): ...
+
+    def on_end(self, record):
+        self.end = record
+
+
+def tensors_of(run: Path, step):
+    return {name: sha256_of(run / f"checkpoints/step_{step}/{name}.safetensors") for name in ("model", "optimiser")}
+
+
+def state_of(run: Path, step):
+    state = json.loads((run / f"checkpoints/step_{step}/state.json").read_text())
+    return state | {"window": {name: value for name, value in state["window"].items() if name != "seconds"}}
+
+
+def files_of(folder: Path):
+    return {file.relative_to(folder): sha256_of(file) for file in folder.rglob("*") if file.is_file()}
+
+
+def notices(data, config, into, **more):
+    told = Told()
+    train(data, config, into=into, listeners=[told], **more)
+    return told.start["complaints"]
+
+
+CASES = {
+    "in the first epoch": ([3], {}),
+    "at the end of the first epoch": ([EPOCH], {}),
+    "before the last batch of an epoch, and after the next's first": ([EPOCH - 1, EPOCH + 1], {}),
+    "in the second epoch": ([EPOCH + 3], {}),
+    "at a validation and at a checkpoint": ([5, 8], {}),
+    "again and again": ([1, 2, 3, 6, 7, 8, 9, 13, 14, 15], {}),
+    "with two batches an update": ([3, 4, 6], {"accumulate": 2}),
+    "in bf16": ([3, 9], {"precision": "bf16"}),
+    "with clipping, decay and a cosine": ([4, 8], {"clip": 0.5, "schedule": Cosine(peak=3e-3, warmup=3)}),
+}
+
+
+@pytest.mark.parametrize(("stops", "training"), CASES.values(), ids=CASES)
+def test_training_that_stops_and_goes_on_is_training_that_never_stopped(data, tmp_path, stops, training):
+    config = small_config(steps=16, **training)
+    train(data, config, into=tmp_path / "straight")
+    for stop in stops:
+        torch.randn(stop)  # other random numbers are drawn in another process
+        run = train(data, config, into=tmp_path / "stopped", hooks=[StopAt(stop)])
+        assert run.step == stop
+    train(data, config, into=tmp_path / "stopped")
+    assert tensors_of(tmp_path / "stopped", 16) == tensors_of(tmp_path / "straight", 16)
+    assert state_of(tmp_path / "stopped", 16) == state_of(tmp_path / "straight", 16)
+    measured = [metrics_of(tmp_path / name, "update", "validation") for name in ("stopped", "straight")]
+    assert measured[0] == measured[1]
+    assert [line["step"] for line in measured[0]] == [3, 5, 6, 9, 10, 12, 15, 15, 16, 16]
+
+
+def test_a_killed_run_goes_on_from_its_last_checkpoint(data, tmp_path):
+    """Later lines of metrics.jsonl and a half-written checkpoint are removed, and the rest is as if nothing had happened."""
+    config = small_config(steps=10)
+    train(data, config, into=tmp_path / "straight")
+    train(data, config, into=tmp_path / "killed", hooks=[StopAt(6)])
+    checkpoints = tmp_path / "killed/checkpoints"
+    shutil.rmtree(checkpoints / "step_6")
+    (checkpoints / "step_6.partial-1f").mkdir()
+    (checkpoints / "best").unlink()
+    train(data, config, into=tmp_path / "killed")
+    assert tensors_of(tmp_path / "killed", 10) == tensors_of(tmp_path / "straight", 10)
+    assert metrics_of(tmp_path / "killed", "update", "validation") == metrics_of(tmp_path / "straight", "update", "validation")
+    assert {f.name for f in checkpoints.iterdir()} == {f.name for f in (tmp_path / "straight/checkpoints").iterdir()}
+
+
+def test_a_run_killed_before_its_first_checkpoint_begins_anew_and_says_so(data, tmp_path):
+    config = small_config(steps=4, validation=NO_TRANSLATIONS)
+    train(data, config, into=tmp_path / "straight")
+    train(data, config, into=tmp_path / "run", hooks=[StopAt(2)])
+    shutil.rmtree(tmp_path / "run/checkpoints/step_2")
+    assert notices(data, config, tmp_path / "run") == [f"{tmp_path / 'run'}: was stopped before its first checkpoint; training begins anew"]
+    assert tensors_of(tmp_path / "run", 4) == tensors_of(tmp_path / "straight", 4)
+    assert notices(data, config, tmp_path / "other") == []
+
+
+def test_a_damaged_checkpoint_is_made_again_from_an_older_one_and_named(data, tmp_path):
+    config = small_config(steps=10, validation=NO_TRANSLATIONS)
+    train(data, config, into=tmp_path)
+    whole = tensors_of(tmp_path, 10)
+    (tmp_path / "checkpoints/step_10/model.safetensors").write_bytes(b"")
+    first, second = notices(data, config, tmp_path)
+    assert first.startswith(f"{tmp_path}/checkpoints/step_10/model.safetensors: 0 bytes, the manifest says ")
+    assert second == f"{tmp_path}/checkpoints: going on from step_8; what is newer is set aside as step_N.damaged"
+    assert tensors_of(tmp_path, 10) == whole
+
+
+def test_where_every_checkpoint_is_damaged_training_is_refused(data, tmp_path):
+    config = small_config(steps=5, validation=NO_TRANSLATIONS)
+    train(data, config, into=tmp_path)
+    for file in tmp_path.glob("checkpoints/step_*/state.json"):
+        file.unlink()
+    before = files_of(tmp_path)
+    with pytest.raises(CheckpointError, match="no checkpoint is whole"):
+        train(data, config, into=tmp_path)
+    assert files_of(tmp_path) == before
+
+
+def test_a_finished_run_is_left_as_it_is(data, tmp_path):
+    config = small_config(steps=5)
+    train(data, config, into=tmp_path)
+    before = files_of(tmp_path)
+    told = Told()
+    train(data, config, into=tmp_path, listeners=[told])
+    assert files_of(tmp_path) == before
+    assert (told.end["step"], told.end["reason"]) == (5, "all steps made")
+
+
+def test_without_a_configuration_a_run_goes_on_with_its_own(data, tmp_path):
+    config = small_config(steps=4, validation=NO_TRANSLATIONS)
+    train(data, config, into=tmp_path / "run", hooks=[StopAt(2)])
+    run = train(data.path, into=str(tmp_path / "run"))
+    assert (run.step, run.config) == (4, config)
+
+
+def test_without_a_configuration_a_new_run_is_the_preset_small(data, tmp_path, monkeypatch):
+    monkeypatch.setattr(module.Training, "work", lambda self: None)
+    run = train(data, into=tmp_path / "run", steps=7)
+    assert run.config.model.d_model == 256
+    assert run.config.model.source_vocab == data.vocab_size
+    assert run.config.training.steps == 7
+
+
+def test_more_steps_go_on_where_a_finished_run_ended_and_stay_in_its_settings(data, tmp_path):
+    config = small_config(steps=8, validation=NO_TRANSLATIONS)
+    train(data, config, into=tmp_path / "straight")
+    train(data, config, into=tmp_path / "run", steps=4)
+    assert Run.open(tmp_path / "run").config.training.steps == 4
+    train(data, into=tmp_path / "run", steps=8)
+    assert tensors_of(tmp_path / "run", 8) == tensors_of(tmp_path / "straight", 8)
+    assert Run.open(tmp_path / "run").config == config
+
+
+def test_another_length_of_a_cosine_is_told(data, tmp_path):
+    config = small_config(steps=2, schedule=Cosine(warmup=1), validation=NO_TRANSLATIONS)
+    train(data, config, into=tmp_path)
+    words = ["training.steps: 2 -> 3: from here on the cosine is that of the new number"]
+    assert notices(data, config, tmp_path, steps=3) == words
+
+
+def test_settings_that_reach_no_update_may_change(data, tmp_path):
+    config = small_config(steps=4)
+    train(data, config, into=tmp_path / "straight", steps=6)
+    train(data, config, into=tmp_path / "run")
+    other = replace(
+        small_config(
+            steps=6, checkpoint_every=1, keep_last=2, log_every=1, validation=ValidationConfig(every=2, patience=9, metric="bleu")
+        ),
+        decoding=Beam(width=2),
+        rules=replace(config.rules, min_length=1),
+    )
+    assert notices(data, other, tmp_path / "run") == ["training.validation.metric: loss -> bleu: the best is sought anew"]
+    assert Run.open(tmp_path / "run").config == other
+    assert tensors_of(tmp_path / "run", 6) == tensors_of(tmp_path / "straight", 6)
+    assert state_of(tmp_path / "run", 6)["best"]["metric"] == "bleu"
+
+
+def test_changed_settings_are_refused_one_by_one_and_nothing_is_written(data, tmp_path):
+    config = small_config(steps=2, validation=NO_TRANSLATIONS)
+    train(data, config, into=tmp_path)
+    before = files_of(tmp_path)
+    other = replace(config, training=replace(config.training, batch_tokens=100, seed=2, clip=1.0, schedule=Cosine(peak=3e-3)))
+    with pytest.raises(ConfigError) as caught:
+        train(data, other, into=tmp_path)
+    assert str(caught.value) == (
+        f"{tmp_path}: a run cannot go on with other settings (training.batch_tokens: 90 -> 100; training.clip: None -> 1.0; "
+        "training.schedule.floor: None -> 0.0; training.schedule.kind: constant -> cosine; training.schedule.warmup: 0 -> 1000; "
+        "training.seed: 1 -> 2); use the old ones, or train into another folder"
+    )
+    assert files_of(tmp_path) == before
+
+
+def test_every_setting_either_may_change_or_is_refused():
+    """Those free to change are named, so that a new setting is refused until somebody thinks about it."""
+    free = sorted(name for name, _, _ in settings(RunConfig) if f"{name}.".startswith(MAY_CHANGE) or name.startswith(MAY_CHANGE))
+    assert free == [
+        "decoding", "rules.max_extra", "rules.max_length", "rules.min_length", "rules.no_repeat", "rules.suppress",
+        "training.checkpoint_every", "training.keep_last", "training.log_every", "training.steps", "training.validation.every",
+        "training.validation.metric", "training.validation.patience", "training.validation.tokenize", "training.validation.translate",
+        "training.validation.width",
+    ]  # fmt: skip
+
+
+def test_before_its_first_checkpoint_a_run_takes_other_settings(data, tmp_path):
+    config = small_config(steps=1, validation=NO_TRANSLATIONS)
+    Run.create(tmp_path / "run", small_config(steps=1, seed=2), data)
+    assert train(data, config, into=tmp_path / "run").config == config
+
+
+def test_other_data_is_refused(data, tmp_path):
+    config = small_config(steps=1, validation=NO_TRANSLATIONS)
+    train(data, config, into=tmp_path / "run")
+    other = small_data(tmp_path / "other", seed=2)
+    with pytest.raises(DataError) as caught:
+        train(other, config, into=tmp_path / "run")
+    words = f"{other.path}: not the data that {tmp_path / 'run'} was trained on; use that, or train into another folder"
+    assert str(caught.value) == words
+
+
+def test_the_same_data_in_another_place_is_the_same_data(data, tmp_path):
+    config = small_config(steps=1, validation=NO_TRANSLATIONS)
+    train(data, config, into=tmp_path / "run")
+    shutil.copytree(data.path, tmp_path / "moved")
+    assert train(tmp_path / "moved", config, into=tmp_path / "run", steps=2).step == 2
+
+
+def model_with(config, **changes):
+    return replace(config, model=replace(config.model, **changes))
+
+
+REFUSALS = {
+    "vocabulary": (
+        model_with(small_config(), source_vocab=11, target_vocab=11),
+        r"^model\.source_vocab, target_vocab = 11, 11: the vocabularies of .*data have 10 and 10 entries$",
+    ),
+    "metric": (
+        small_config(validation=ValidationConfig(metric="chrf", translate=0)),
+        r"^training\.validation\.metric = chrf: needs translations, but training\.validation\.translate = 0; set it to how many "
+        r"sentences, or metric = loss$",
+    ),
+    "batch": (small_config(batch_tokens=15), r"^training\.batch_tokens = 15: the pair of line \d+ alone takes 16; give at least 16"),
+    "steps": (small_config(steps=0), r"training\.steps = 0"),
+}
+
+
+@pytest.mark.parametrize(("config", "words"), REFUSALS.values(), ids=REFUSALS)
+def test_what_cannot_be_trained_is_refused_before_a_folder_is_made(data, tmp_path, config, words):
+    with pytest.raises(ConfigError, match=words):
+        train(data, config, into=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_patience_without_a_dev_set_is_refused(tmp_path):
+    alone = small_data(tmp_path, hold_out=0)
+    config = small_config(validation=ValidationConfig(patience=2))
+    with pytest.raises(ConfigError) as caught:
+        train(alone, config, into=tmp_path / "run")
+    assert str(caught.value) == (
+        f"training.validation.patience = 2: {alone.path} has no dev pairs to validate on; leave it unset, or prepare with a dev set"
+    )
+    run = train(alone, small_config(steps=2), into=tmp_path / "run")
+    assert metrics_of(run.path, "validation") == []
+    assert run.model
+
+
+def test_vocabularies_of_their_own_cannot_be_tied(data, tmp_path, monkeypatch):
+    monkeypatch.setattr(data, "joint", False)
+    with pytest.raises(ConfigError, match=r"^model\.tie = all: the two sides .* set model\.tie = decoder$"):
+        train(data, small_config(), into=tmp_path / "run")
+
+
+def test_a_second_trainer_in_the_folder_is_refused(data, tmp_path):
+    with FileLock(tmp_path / ".run.lock"), pytest.raises(CheckpointError) as caught:
+        train(data, small_config(), into=tmp_path / "run")
+    assert str(caught.value) == f"{tmp_path / 'run'}: another process trains in this folder; wait for it, or train into another"
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_place_that_cannot_be_written_is_an_error_of_storage(data, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StorageError, match=r"file.*; cannot write there$"):
+        train(data, small_config(), into=tmp_path / "file/run")
+
+
+def test_a_folder_of_something_else_is_refused(data, tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/thesis.tex").write_text("")
+    with pytest.raises(ConfigError, match=r"run: holds other files and no run\.json; give a new folder$"):
+        train(data, small_config(), into=tmp_path / "run")
+
+
+def test_patience_survives_a_stop_and_a_run_it_ended_stays_ended(data, tmp_path):
+    """A rate so small that no validation is ever better by much: with a rate of nearly 0 the loss stays, so none is better."""
+    validation = ValidationConfig(every=2, translate=0, patience=3)
+    config = small_config(steps=30, schedule=Constant(peak=1e-30), validation=validation)
+    straight = train(data, config, into=tmp_path / "straight")
+    train(data, config, into=tmp_path / "stopped", hooks=[StopAt(5)])
+    stopped = train(data, config, into=tmp_path / "stopped")
+    assert (straight.step, stopped.step) == (8, 8)
+    assert state_of(tmp_path / "straight", 8)["best"] == state_of(tmp_path / "stopped", 8)["best"]
+    before = files_of(tmp_path / "stopped")
+    told = Told()
+    train(data, config, into=tmp_path / "stopped", listeners=[told])
+    assert told.end["reason"] == "no better loss in 3 validations"
+    assert files_of(tmp_path / "stopped") == before
+
+
+def test_the_best_checkpoint_is_kept_and_used(data, tmp_path):
+    """The rate explodes after the first validation, which therefore stays the best."""
+    config = small_config(steps=12, schedule=Constant(peak=3.0, warmup=1000), checkpoint_every=1, keep_last=2, validation=NO_TRANSLATIONS)
+    run = train(data, config, into=tmp_path)
+    judged = metrics_of(tmp_path, "validation")
+    best = min(judged, key=lambda line: line["loss"])["step"]
+    kept = {f.name for f in tmp_path.glob("checkpoints/step_*")}
+    assert kept == {"step_11", "step_12", f"step_{best}"}
+    assert run.checkpoint_folder().name == f"step_{best}"
+    assert [line["step"] for line in judged if line["best"]][-1] == best
+
+
+def test_validation_measures_what_the_other_verbs_would(data, tmp_path):
+    validation = ValidationConfig(every=8, translate=4, width=2)
+    run = train(data, small_config(steps=8, schedule=Constant(peak=2e-2), validation=validation), into=tmp_path)
+    (judged,) = metrics_of(tmp_path, "validation")
+    run = Run.open(tmp_path, checkpoint="latest")
+    total = count = 0
+    for i in range(len(data.dev)):
+        source, target = data.dev.pair(i)
+        batch = collate([source], [target], run.model.specials)
+        logits = run.model(batch.source, batch.target[:, :-1])
+        _, nats, targets = cross_entropy(logits[0].detach().numpy(), batch.target[0, 1:].numpy(), 0.1, 0, ())
+        total, count = total + nats, count + targets
+    assert judged["loss"] == pytest.approx(total / count, rel=1e-5)
+    texts = [each.text for each in translate(run, data.dev.source_text[:4], Beam(width=2))]
+    scores = score_hypotheses(texts, [data.dev.target_text[:4]], Scoring(metrics=("bleu", "chrf", "exact")))
+    assert {name: judged[name] for name in ("bleu", "chrf", "exact")} == {name: scores[name] for name in ("bleu", "chrf", "exact")}
+    assert judged["signature"] == scores.scores["bleu"].signature
+
+
+def test_validation_changes_nothing_in_the_updates_after_it(data, tmp_path):
+    train(data, small_config(steps=9, validation=ValidationConfig(every=2)), into=tmp_path / "often")
+    train(data, small_config(steps=9, validation=NO_TRANSLATIONS), into=tmp_path / "rarely")
+    assert tensors_of(tmp_path / "often", 9) == tensors_of(tmp_path / "rarely", 9)
+
+
+def test_a_validation_that_fails_loses_no_update(data, tmp_path, monkeypatch):
+    config = small_config(steps=6)
+    train(data, config, into=tmp_path / "straight")
+
+    def broken(*_):
+        raise RuntimeError("out of memory")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("hexapla.workflow.validation.score_hypotheses", broken)
+        with pytest.raises(RuntimeError, match="out of memory"):
+            train(data, config, into=tmp_path / "run")
+    assert Run.open(tmp_path / "run").step == 5
+    train(data, config, into=tmp_path / "run")
+    assert tensors_of(tmp_path / "run", 6) == tensors_of(tmp_path / "straight", 6)
+    assert metrics_of(tmp_path / "run", "validation") == metrics_of(tmp_path / "straight", "validation")
+
+
+def test_updates_left_out_are_left_out_after_a_stop_too(data, tmp_path, monkeypatch):
+    """The optimiser counts its own steps, which are then fewer than the updates."""
+    plain = module.transduction
+
+    def sometimes(smoothing):
+        inner = plain(smoothing)
+
+        def objective(model, batch):
+            loss = inner(model, batch)
+            return replace(loss, total=loss.total * math.nan) if {0, 20} & set(batch.rows) else loss
+
+        return objective
+
+    monkeypatch.setattr(module, "transduction", sometimes)
+    config = small_config(steps=12, validation=NO_TRANSLATIONS)
+    train(data, config, into=tmp_path / "straight")
+    train(data, config, into=tmp_path / "stopped", hooks=[StopAt(6)])
+    assert state_of(tmp_path / "stopped", 6)["position"]["left_out"] > 0
+    train(data, config, into=tmp_path / "stopped")
+    assert tensors_of(tmp_path / "stopped", 12) == tensors_of(tmp_path / "straight", 12)
+
+
+def test_a_diverging_run_stops_with_its_last_checkpoint_whole(data, tmp_path, monkeypatch):
+    class Poison(Hook):
+        def updated(self, trainer, record):
+            if trainer.position.step == 5:
+                with torch.no_grad():
+                    trainer.model.output.weight[4] = math.nan
+
+    config = small_config(steps=20, checkpoint_every=3, validation=NO_TRANSLATIONS)
+    with pytest.raises(DivergenceError, match=r"holds NaN or infinity; it is not saved, and earlier checkpoints are whole$"):
+        train(data, config, into=tmp_path, hooks=[Poison()])
+    for folder in tmp_path.glob("checkpoints/step_*"):
+        assert int(folder.name[5:]) <= 5
+    assert all(p.isfinite().all() for p in Run.open(tmp_path, checkpoint="latest").model.parameters())
+
+
+def test_the_thread_count_is_the_runs_unless_another_is_asked_for(data, tmp_path, monkeypatch):
+    """Sums are rounded differently by another number of threads; torch is only told here, since one thread is what tests have."""
+    asked = [1]
+    monkeypatch.setattr(torch, "get_num_threads", lambda: asked[-1])
+    monkeypatch.setattr(torch, "set_num_threads", asked.append)
+    config = small_config(steps=1, validation=NO_TRANSLATIONS)
+    go_on = partial(notices, data, config, tmp_path)
+    assert go_on(threads=3) == []
+    assert asked == [1, 3, 1]
+    assert go_on(steps=2) == ["threads: 3, as the run had so far, so that it goes on exactly"]
+    assert asked[3:] == [1, 3, 1]
+    assert state_of(tmp_path, 2)["threads"] == 3
+    assert go_on(steps=3, threads=2) == ["threads: 3 -> 2: later updates are rounded differently"]
+    assert asked[6:] == [2, 1]
+
+
+def test_another_torch_is_told(data, tmp_path, monkeypatch):
+    config = small_config(steps=1, validation=NO_TRANSLATIONS)
+    train(data, config, into=tmp_path)
+    plain = module.Training.surroundings
+    monkeypatch.setattr(module.Training, "surroundings", lambda self: plain(self) | {"torch": "9.9"})
+    words = f"torch: {torch.__version__} -> 9.9: later updates may be rounded differently"
+    assert notices(data, config, tmp_path, steps=2) == [words]
+
+
+TRAIN = """
+import signal, sys
+from hexapla.training.hooks import Hook
+from hexapla.workflow.train import train
+import torch
+torch.set_num_threads(1)
+class Kill(Hook):
+    def updated(self, trainer, record):
+        if trainer.position.step == 6:
+            for _ in range(int(sys.argv[4])):
+                signal.raise_signal(int(sys.argv[3]))
+try:
+    train(sys.argv[1], into=sys.argv[2], hooks=[Kill()])
+except KeyboardInterrupt:
+    sys.exit(130)
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "times", "code", "step"), [(signal.SIGTERM, 1, 143, 6), (signal.SIGINT, 1, 130, 6), (signal.SIGTERM, 2, 143, 5)]
+)
+def test_a_signal_saves_and_leaves_and_a_second_one_leaves_at_once(data, tmp_path, number, times, code, step):
+    config = small_config(steps=10)
+    train(data, config, into=tmp_path / "straight")
+    Run.create(tmp_path / "run", config, data)
+    command = [sys.executable, "-c", TRAIN, str(data.path), str(tmp_path / "run"), str(int(number)), str(times)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=110, env=os.environ | {"OMP_NUM_THREADS": "1"})
+    assert (done.returncode, done.stderr) == (code, "")
+    assert Run.open(tmp_path / "run").step == step
+    if times == 1:
+        assert metrics_of(tmp_path / "run", "end")[-1]["reason"] == f"{number.name}; the same call or command goes on from here"
+    train(data, config, into=tmp_path / "run")
+    assert tensors_of(tmp_path / "run", 10) == tensors_of(tmp_path / "straight", 10)
+    assert metrics_of(tmp_path / "run", "update") == metrics_of(tmp_path / "straight", "update")

@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -14,7 +16,7 @@ PAD, BOS = 0, 2
 NEVER = (PAD, BOS)
 
 
-def rows(n=7, vocab=9, dtype=torch.float32):
+def rows(n=7, vocab=9, dtype=torch.float32) -> tuple[Any, torch.Tensor]:
     """Logits (n V) that want a gradient, and gold ids, one of them padding."""
     gold = torch.randint(3, vocab, (n,))
     gold[n // 2] = PAD
@@ -92,7 +94,7 @@ def test_padding_counts_nowhere():
 
 
 def test_nothing_but_padding_is_a_loss_of_zero_over_zero_targets():
-    logits = torch.randn(2, 3, 9, requires_grad=True)
+    logits: Any = torch.randn(2, 3, 9, requires_grad=True)
     loss = smoothed_cross_entropy(logits, torch.full((2, 3), PAD), smoothing=0.1, pad=PAD, never=NEVER)
     loss.total.backward()
     assert (loss.total.item(), loss.count, loss.surprise) == (0.0, 0, 0.0)
@@ -126,7 +128,7 @@ def test_logits_of_bf16_are_summed_in_fp32():
 
 def test_large_logits_do_not_overflow():
     logits, gold = rows()
-    large = (1e4 * logits.detach()).requires_grad_()
+    large: Any = (1e4 * logits.detach()).requires_grad_()
     loss = smoothed_cross_entropy(large, gold, smoothing=0.1, pad=PAD, never=NEVER)
     loss.total.backward()
     assert loss.total.isfinite()
@@ -163,7 +165,7 @@ class Echo(torch.nn.Module):
 def test_the_decoder_reads_the_target_shifted_right_and_answers_for_what_follows():
     source = torch.tensor([[5, 6, 3], [7, 3, 0]])
     target = torch.tensor([[2, 4, 5, 3], [2, 6, 3, 0]])
-    model = Echo(torch.randn(2, 3, 9))
+    model: Any = Echo(torch.randn(2, 3, 9))
     loss = transduction(0.1)(model, Batch(source, target, [0, 1]))
     assert model.given[0] is source
     assert model.given[1].tolist() == [[2, 4, 5], [2, 6, 3]]

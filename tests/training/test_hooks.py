@@ -52,7 +52,8 @@ def validate(results, best=None, **settings) -> tuple[Validate, Heard, list[int]
             raise result
         return {"loss": result, "bleu": result}
 
-    config = ValidationConfig(**({"every": 10} | settings))
+    wanted: dict[str, Any] = {"every": 10} | settings
+    config = ValidationConfig(**wanted)
     hook = Validate(judge, config, best or Best(config.metric), lambda trainer: saved.append(trainer.position.step), [heard])
     return hook, heard, saved
 
@@ -86,7 +87,7 @@ def test_it_validates_each_so_many_updates_and_at_the_last():
 
 def test_patience_counts_validations_without_a_better_one():
     hook, _, _ = validate([1.0, 2.0, 0.5, 0.6, 0.7], patience=2)
-    trainer = Standing()
+    trainer: Any = Standing()
     told(hook, trainer, (10, 20, 30, 40))
     assert trainer.stopped is None
     told(hook, trainer, (50,))
@@ -95,7 +96,7 @@ def test_patience_counts_validations_without_a_better_one():
 
 def test_patience_that_ended_before_a_stop_has_ended_after_it():
     hook, heard, _ = validate([], best=Best("loss", 1.0, 10, since=2, judged=30), patience=2)
-    trainer = Standing(30)
+    trainer: Any = Standing(30)
     hook.start(trainer)
     assert trainer.stopped == "no better loss in 2 validations"
     assert heard.validations == []
@@ -103,7 +104,7 @@ def test_patience_that_ended_before_a_stop_has_ended_after_it():
 
 def test_a_validation_that_fails_leaves_a_checkpoint():
     hook, _, saved = validate([RuntimeError("no memory")])
-    trainer = Standing()
+    trainer: Any = Standing()
     with pytest.raises(RuntimeError, match="no memory"):
         told(hook, trainer, [10])
     assert (saved, hook.best, trainer.interruptible) == ([10], Best(), False)
@@ -111,7 +112,7 @@ def test_a_validation_that_fails_leaves_a_checkpoint():
 
 def test_an_interrupted_validation_is_made_up_for_when_training_goes_on():
     hook, heard, saved = validate([Interrupted(), 2.0])
-    trainer = Standing()
+    trainer: Any = Standing()
     told(hook, trainer, [10])
     assert (saved, heard.validations, hook.best, trainer.interruptible) == ([], [], Best(), False)
     for _ in range(2):
@@ -123,13 +124,14 @@ def test_an_interrupted_validation_is_made_up_for_when_training_goes_on():
 @pytest.mark.parametrize("step", [0, 7])
 def test_at_the_start_nothing_is_validated_that_was_not_due(step):
     hook, heard, _ = validate([])
-    hook.start(Standing(step))
+    trainer: Any = Standing(step)
+    hook.start(trainer)
     assert heard.validations == []
 
 
 def test_the_model_is_judged_without_dropout_and_may_be_interrupted_meanwhile():
     seen = []
-    trainer = Standing(10)
+    trainer: Any = Standing(10)
     hook, _, _ = validate([1.0])
     inner = hook.judge
     hook.judge = lambda: seen.append((trainer.model.training, trainer.interruptible)) or inner()
@@ -153,7 +155,8 @@ class Written(Checkpoints):
 @pytest.fixture
 def save(tmp_path):
     """(trainer, best, make): make(saved) is the hook that goes on from the state `saved`."""
-    trainer, best = Standing(), Best()
+    trainer: Any = Standing()
+    best = Best()
     trainer.optimiser = None
 
     def state():

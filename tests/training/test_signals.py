@@ -1,18 +1,17 @@
 import signal
 import threading
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from hexapla.training.signals import STOPPING, Interrupted, StopOnSignal
 
 
-class Stoppable(SimpleNamespace):
-    def __init__(self):
-        super().__init__(interruptible=False, reasons=[])
-
-    def stop(self, reason):
-        self.reasons.append(reason)
+def stoppable() -> Any:
+    """What the handler sees of a Trainer."""
+    reasons = []
+    return SimpleNamespace(interruptible=False, reasons=reasons, stop=reasons.append)
 
 
 @pytest.fixture(autouse=True)
@@ -24,7 +23,7 @@ def handlers_come_back():
 
 @pytest.mark.parametrize(("number", "ending"), [(signal.SIGTERM, SystemExit), (signal.SIGINT, KeyboardInterrupt)])
 def test_the_first_signal_asks_to_stop_and_training_leaves_as_the_signal_would(number, ending):
-    trainer = Stoppable()
+    trainer = stoppable()
     with StopOnSignal(trainer) as signals:
         signal.raise_signal(number)
         assert trainer.reasons == [f"{number.name}; the same call or command goes on from here"]
@@ -35,14 +34,14 @@ def test_the_first_signal_asks_to_stop_and_training_leaves_as_the_signal_would(n
 
 @pytest.mark.parametrize(("number", "ending"), [(signal.SIGTERM, SystemExit), (signal.SIGINT, KeyboardInterrupt)])
 def test_a_second_signal_ends_it_on_the_spot(number, ending):
-    with pytest.raises(ending), StopOnSignal(Stoppable()):
+    with pytest.raises(ending), StopOnSignal(stoppable()):
         signal.raise_signal(signal.SIGTERM)
         signal.raise_signal(number)
         pytest.fail("went on")
 
 
 def test_what_may_be_abandoned_is_abandoned():
-    trainer = Stoppable()
+    trainer = stoppable()
     with StopOnSignal(trainer):
         trainer.interruptible = True
         with pytest.raises(Interrupted):
@@ -51,7 +50,7 @@ def test_what_may_be_abandoned_is_abandoned():
 
 
 def test_without_a_signal_nothing_happens():
-    with StopOnSignal(Stoppable()) as signals:
+    with StopOnSignal(stoppable()) as signals:
         pass
     signals.leave_if_asked()
 
@@ -60,7 +59,7 @@ def test_an_ignored_signal_stays_ignored():
     """As nohup and a shell's background jobs have it."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        with StopOnSignal(Stoppable()) as signals:
+        with StopOnSignal(stoppable()) as signals:
             signal.raise_signal(signal.SIGINT)
         signals.leave_if_asked()
     finally:
@@ -71,7 +70,7 @@ def test_another_thread_sets_no_handlers():
     found = []
 
     def train():
-        with StopOnSignal(Stoppable()):
+        with StopOnSignal(stoppable()):
             found.append(signal.getsignal(signal.SIGTERM))
 
     thread = threading.Thread(target=train)

@@ -53,7 +53,7 @@ class Trainer:
         hooks: Sequence[Hook] = (),
     ):
         self.model, self.objective, self.config, self.d_model = model, objective, config, d_model
-        self.hooks = list(hooks)
+        self.hooks: list[Hook] = list(hooks)
         self.optimiser = adam(model, config.optimiser)
         self.device = next(model.parameters()).device
         self.position = Position()

@@ -82,15 +82,23 @@ def test_equal_sentences_are_drawn_alike_whatever_stands_between():
     assert first == last
 
 
-def test_more_samples_leave_the_first_as_it_is_and_are_streams_of_their_own():
+def test_more_samples_leave_the_first_as_they_are_and_are_streams_of_their_own():
     model, rows = small_seq2seq(), random_sources(6, 11)
-    one = search(model, sources(*rows), Sample(temperature=2.0), RULES)
-    many = search(model, sources(*rows), Sample(temperature=2.0), RULES, n_best=5)
-    for (single,), hypotheses in zip(one, many, strict=True):
-        assert len(hypotheses) == 5
-        assert single.ids in [h.ids for h in hypotheses]
-        assert len({h.ids for h in hypotheses}) >= 4
-        assert [h.score for h in hypotheses] == sorted((h.score for h in hypotheses), reverse=True)
+    fewer = texts(model, rows, Sample(temperature=2.0), n_best=1)
+    for count in range(2, 7):
+        found = search(model, sources(*rows), Sample(temperature=2.0), RULES, n_best=count)
+        for hypotheses, before in zip(found, fewer, strict=True):
+            assert len(hypotheses) == count
+            assert len(Counter(h.ids for h in hypotheses) - Counter(before)) == 1  # the new one
+            assert len({h.ids for h in hypotheses}) >= count - 1
+            assert [h.score for h in hypotheses] == sorted((h.score for h in hypotheses), reverse=True)
+        fewer = [[h.ids for h in hypotheses] for hypotheses in found]
+
+
+def test_the_highest_temperature_draws_what_is_allowed_all_alike():
+    table = always({4: 0.9, 5: 0.05, 6: 0.04, 7: 0.01 - 1e-9, EOS: 1e-9})
+    (drawn,) = texts(TableModel(table), [(5,)], Sample(temperature=1e300), Rules(max_length=1, min_length=1), n_best=2000)
+    assert chi_square(Counter(ids[0] for ids in drawn), dict.fromkeys(FOUR, 0.25)) < BOUND
 
 
 def test_more_samples_than_the_vocabulary_has_ids_come_back():

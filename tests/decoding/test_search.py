@@ -81,6 +81,10 @@ def test_a_beam_is_the_beam_of_plain_python(width, seed):
         )  # fmt: skip
         assert [h.ids for h in hypotheses] == [ids for _, _, ids in expected]
         assert [h.score for h in hypotheses] == pytest.approx([score for score, _, _ in expected], abs=1e-4)
+        for h in hypotheses:
+            log_probs = follow(table, source)(h.ids)
+            ends = log_probs[EOS] == max(log_prob for i, log_prob in enumerate(log_probs) if i not in BANNED)
+            assert h.truncated == (len(h.ids) == limit(source) and not ends)
 
 
 @pytest.mark.parametrize("width", [1, 3])

@@ -37,7 +37,7 @@ class Live:
     log_probs: Float[Tensor, " N"]
     """of ids; -inf marks a row that stands empty because fewer continuations exist than the search may keep"""
     limits: Int[Tensor, " N"]
-    """tokens that each row may have at most"""
+    """tokens that each row may have at most, unless its prefix is longer"""
 
     @property
     def length(self) -> int:
@@ -66,14 +66,11 @@ class Candidates:
     """of the whole; -inf where there is none"""
 
     def keep(self, live: Live, eos: int, width: int) -> tuple[Live, RowIds]:
-        """The first `width` that go on, as the next live rows; and the row each came from.
-
-        Where there are no more than `width` they keep their places, those that do not go on as empty rows.
-        """
+        """The first `width` that go on, as the next live rows, and the row each came from. Where fewer go on, empty rows follow."""
         count = self.ids.shape[1]
         goes_on = (self.ids != eos) & (self.log_probs > -torch.inf)
         order = torch.arange(count, device=self.ids.device).expand_as(self.ids)
-        chosen = order if count <= width else torch.where(goes_on, order, order + count).argsort(dim=1)[:, :width]
+        chosen = torch.where(goes_on, order, order + count).argsort(dim=1)[:, :width]
         rows = self.rows.gather(1, chosen).flatten()
         log_probs = self.log_probs.gather(1, chosen).masked_fill(~goes_on.gather(1, chosen), -torch.inf).flatten()
         ids = torch.cat([live.ids.index_select(0, rows), self.ids.gather(1, chosen).flatten()[:, None]], dim=1)

@@ -39,8 +39,8 @@ def at_least(length: int, eos: int) -> Rule:
     return rule
 
 
-def no_repeated_ngram(size: int, eos: int) -> Rule:
-    """No n-gram of `size` ids twice in one hypothesis (Paulus et al. 2018); the end token is always allowed."""
+def no_repeated_ngram(size: int) -> Rule:
+    """No n-gram of `size` ids twice in one hypothesis (Paulus et al. 2018)."""
 
     def rule(log_probs: RowLogits, live: Live) -> None:
         if live.length < size:
@@ -48,7 +48,7 @@ def no_repeated_ngram(size: int, eos: int) -> Rule:
         for row, ids in enumerate(live.ids[:, 1:].tolist()):
             prefix = ids[len(ids) - size + 1 :]
             seen = {ids[i + size - 1] for i in range(len(ids) - size + 1) if ids[i : i + size - 1] == prefix}
-            log_probs[row, list(seen - {eos})] = -torch.inf
+            log_probs[row, list(seen)] = -torch.inf
 
     return rule
 
@@ -59,7 +59,7 @@ def rules_of(config: Rules, specials: Specials) -> list[Rule]:
     if config.min_length:
         rules.append(at_least(config.min_length, specials.eos))
     if config.no_repeat:
-        rules.append(no_repeated_ngram(config.no_repeat, specials.eos))
+        rules.append(no_repeated_ngram(config.no_repeat))
     return rules
 
 
@@ -88,7 +88,7 @@ class Rulebook:
         return cut
 
     def forced(self, live: Live) -> Int[Tensor, " N"]:
-        """The id that each row must write next; -1 where it may choose."""
+        """The id that each row must write next; -1 where it may choose. A prefix comes before the limit."""
         forced = torch.where(live.limits <= live.length, self.eos, -1)
         if live.length < self.longest:
             for row, sentence in enumerate(live.row_sentences):

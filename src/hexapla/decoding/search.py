@@ -41,7 +41,7 @@ def search(
     prefixes = prefixes or [()] * len(source)
     choice = chooser(strategy, source, specials.pad, n_best)
     rulebook = Rulebook([*more_rules, *rules_of(rules, specials)], prefixes, specials.eos)
-    state, live = model.begin(source), start(source, limits(source, specials.pad, rules, prefixes), specials.bos)
+    state, live = model.begin(source), start(source, limits(source, specials.pad, rules), specials.bos)
     finished: list[list[Hypothesis]] = [[] for _ in source]
     while live.sentences:
         log_probs = model.step(live.ids[:, -1], state).float().log_softmax(dim=-1)
@@ -71,13 +71,12 @@ def check(strategy: Strategy, rules: Rules, n_best: int) -> None:
         raise ConfigError(f"min_length = {rules.min_length}: must not exceed max_length = {rules.max_length}")
 
 
-def limits(source: SourceIds, pad: int, rules: Rules, prefixes: Sequence[Sequence[int]]) -> Int[Tensor, " B"]:
-    """Tokens that an output may have at most. The source's end token is not counted; min_length and a prefix come before max_extra."""
+def limits(source: SourceIds, pad: int, rules: Rules) -> Int[Tensor, " B"]:
+    """Tokens that an output may have at most. The source's end token is not counted; min_length comes before max_extra."""
     longest = (source != pad).sum(dim=1) - 1 + rules.max_extra
     if rules.max_length is not None:
         longest = longest.clamp_max(rules.max_length)
-    given = torch.tensor([len(prefix) for prefix in prefixes], dtype=longest.dtype, device=source.device)
-    return longest.clamp_min(rules.min_length).maximum(given)
+    return longest.clamp_min(rules.min_length)
 
 
 def start(source: SourceIds, limits: Int[Tensor, " B"], bos: int) -> Live:

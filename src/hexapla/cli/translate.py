@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import chain, islice
@@ -62,7 +62,7 @@ def translate(
     )  # fmt: skip
     use_threads(threads)
     from hexapla.runs import Run
-    from hexapla.workflow.translate import translate as translate_lines
+    from hexapla.workflow.translate import translate_stream
 
     opened = Run.open(run, checkpoint=checkpoint)
     strategy = choose(opened.config.decoding)
@@ -73,12 +73,15 @@ def translate(
     render = (
         partial(as_object, alternatives=n_best > 1) if as_json else as_alternatives if n_best > 1 else as_scored_text if scores else as_text
     )
+    chunk = chunk_size(files or ["-"], batch_size)
+    stream = translate_stream(
+        opened, lines_of(files or ["-"]), strategy, rules=rules, n_best=n_best, prefix=prefix, batch_size=batch_size, chunk=chunk
+    )
     lines, blank, truncated = 0, 0, 0
     with line_writer(output) as write:
-        for chunk in chunks(files or ["-"], batch_size * BATCHES_AT_ONCE):
-            results = translate_lines(opened, chunk, strategy, rules=rules, n_best=n_best, prefix=prefix, batch_size=batch_size)
+        while results := list(islice(stream, chunk)):
             write(line for number, result in enumerate(results, lines) for line in render(number, result))
-            lines += len(chunk)
+            lines += len(results)
             blank += sum(result.blank for result in results)
             truncated += sum(result.truncated for result in results)
     notes = f"{lines:,} lines" + (f", {blank:,} of them blank" if blank else "")
@@ -86,34 +89,32 @@ def translate(
     say(f"translated {notes}{cut}")
 
 
-def chunks(files: Iterable[str], size: int) -> Iterator[list[str]]:
-    """The lines of all files in order, some at a time; one at a time where somebody types them."""
+def chunk_size(files: Sequence[str], batch_size: int) -> int:
+    """Lines translated at a time: one where somebody types them."""
+    if list(files) == ["-"] and sys.stdin.isatty():
+        say("type a sentence a line; Ctrl-D ends")
+        return 1
+    return batch_size * BATCHES_AT_ONCE
+
+
+def lines_of(files: Iterable[str]) -> Iterator[str]:
+    """The lines of all files in order."""
     from hexapla.data.lines import read_lines
 
-    typed = list(files) == ["-"] and sys.stdin.isatty()
-    if typed:
-        say("type a sentence a line; Ctrl-D ends")
-    lines = chain.from_iterable(read_lines(file) for file in files)
-    while chunk := list(islice(lines, 1 if typed else size)):
-        yield chunk
-
-
-def one_line(text: str) -> str:
-    """A model that writes bytes can write a line feed; a line of output it must not end."""
-    return text.replace("\r", " ").replace("\n", " ")
+    return chain.from_iterable(read_lines(file) for file in files)
 
 
 def as_text(number: int, translation: "Translation") -> list[str]:
-    return [one_line(translation.text)]
+    return [translation.text]
 
 
 def as_scored_text(number: int, translation: "Translation") -> list[str]:
-    return [f"{shown(translation.score)}\t{one_line(translation.text)}"]
+    return [f"{shown(translation.score)}\t{translation.text}"]
 
 
 def as_alternatives(number: int, translation: "Translation") -> list[str]:
     """Moses' n-best form: the input line's number from 0, the text, the score."""
-    return [f"{number} ||| {one_line(each.text)} ||| {shown(each.score)}" for each in translation.alternatives or (translation,)]
+    return [f"{number} ||| {each.text} ||| {shown(each.score)}" for each in translation.alternatives or (translation,)]
 
 
 def shown(score: float | None) -> str:

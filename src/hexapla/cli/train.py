@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from hexapla.cli.console import say
-from hexapla.cli.options import Threads, use_threads
+from hexapla.cli.options import Threads
 
 if TYPE_CHECKING:
     from hexapla.config.run import RunConfig
@@ -30,8 +30,6 @@ def train(
 ) -> None:
     """Train a Transformer. Stop it with Ctrl-C; the same command goes on from the last checkpoint."""
     from hexapla.cli.progress import TrainingProgress
-
-    use_threads(threads)
     from hexapla.data.prepared import Prepared
 
     prepared = Prepared.open(data)
@@ -39,20 +37,16 @@ def train(
     from hexapla.workflow.train import train as train_run
 
     with TrainingProgress() as progress:
-        train_run(prepared, wanted, into=into, listeners=[progress])
+        train_run(prepared, wanted, into=into, threads=threads, listeners=[progress])
     say(f"{into}: ready; next: hexapla translate {into} < FILE, or hexapla evaluate {into} SOURCE TARGET")
 
 
 def asked_config(data: "Prepared", into: Path, preset: str | None, file: Path | None, changes: Sequence[str]) -> "RunConfig":
     """The preset, the file and the changes, later ones over earlier; for a run that exists, its own settings instead of a preset's."""
-    from hexapla.config.edge import from_mapping, to_mapping
-    from hexapla.config.load import merge, parse_change, read_run_config, run_config
-    from hexapla.config.run import RunConfig
+    from hexapla.config.edge import to_mapping
+    from hexapla.config.load import layered, parse_change, read_run_config, run_config
 
     own = into / "config.toml"
     if preset is not None or file is not None or not own.is_file():
         return run_config(data.source_vocab, data.target_vocab, joint=data.joint, preset=preset, file=file, changes=changes)
-    values = to_mapping(read_run_config(own))
-    for change in changes:
-        merge(values, parse_change(change))
-    return from_mapping(RunConfig, values)
+    return layered([(str(own), to_mapping(read_run_config(own))), *((f"--set {change}", parse_change(change)) for change in changes)])

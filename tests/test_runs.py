@@ -88,7 +88,8 @@ def test_what_is_damaged_is_not_loaded(data, tmp_path):
 def test_a_new_run_has_all_but_weights_and_reads_back(new, data):
     run = Run.open(new)
     assert run.config == small_config()
-    assert run.about == {"format": 1, "data": data.fingerprint}
+    assert (run.about["format"], run.about["data"]) == (1, data.fingerprint)
+    assert sorted(run.about["files"]) == ["subwords.json", "tokenizer.toml"]
     assert (run.source.vocab_size, run.target.vocab_size, run.joint) == (10, 10, True)
     assert sorted(file.name for file in new.iterdir())[:2] == ["checkpoints", "config.toml"]
 
@@ -120,6 +121,20 @@ def test_a_part_that_is_missing_is_named(new):
     (new / "config.toml").unlink()
     with pytest.raises(CheckpointError, match=r"config\.toml: No such file"):
         Run.open(new)
+
+
+@pytest.mark.parametrize("name", ["tokenizer.toml", "subwords.json"])
+def test_a_tokenizer_file_that_has_changed_or_is_gone_is_named(new, name):
+    """A vocabulary in another order would load, and every text would be other ids."""
+    file = new / name
+    file.write_bytes(file.read_bytes().replace(b"a", b"b", 1))
+    with pytest.raises(CheckpointError) as caught:
+        Run.open(new)
+    assert str(caught.value) == f"{file}: has changed since training began (another SHA-256); restore it from a copy of the run"
+    file.unlink()
+    with pytest.raises(CheckpointError) as caught:
+        Run.open(new)
+    assert str(caught.value) == f"{file}: is missing"
 
 
 def test_a_setting_that_cannot_be_is_named(new):

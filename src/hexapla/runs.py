@@ -1,7 +1,7 @@
 """The run folder: what training writes and every other verb reads.
 
 config.toml           the configuration, complete
-run.json              format, the fingerprint of the data it was trained on
+run.json              format, the fingerprint of the data it was trained on, the SHA-256 of the tokenizer files
 tokenizer.toml, …     how text becomes ids: see data.tokenizer
 checkpoints/          see training.checkpoint
 metrics.jsonl         what training measured: see training.metrics
@@ -14,7 +14,7 @@ from typing import Any
 
 from hexapla.config.load import read_run_config, write_toml
 from hexapla.config.run import RunConfig
-from hexapla.data.folder import whole_folder
+from hexapla.data.folder import sha256_of, whole_folder
 from hexapla.data.prepared import Prepared
 from hexapla.data.tokenizer import load_tokenizers, save_tokenizers
 from hexapla.errors import CheckpointError, ConfigError, DataError
@@ -58,6 +58,7 @@ class Run:
             ) from None
         if newer:
             raise CheckpointError(f"{path}: written in format {about['format']}, this version reads up to {FORMAT}; update hexapla")
+        refuse_changed(path, about.get("files", {}))
         try:
             return cls(path, read_run_config(path / "config.toml"), about, checkpoint=checkpoint)
         except (ConfigError, DataError) as error:
@@ -67,10 +68,11 @@ class Run:
     def create(cls, path: Path, config: RunConfig, data: Prepared) -> "Run":
         """Write a new run folder that has no checkpoint yet. Raises ConfigError: the folder holds something else; StorageError."""
         with whole_folder(path, mark=ABOUT) as partial:
-            write_toml(partial / "config.toml", config)
             save_tokenizers(partial, data.source, data.target, data.joint)
+            files = {file.name: sha256_of(file) for file in sorted(partial.iterdir())}
+            write_toml(partial / "config.toml", config)
             (partial / CHECKPOINTS).mkdir()
-            about = {"format": FORMAT, "data": data.fingerprint}
+            about = {"format": FORMAT, "data": data.fingerprint, "files": files}
             (partial / ABOUT).write_text(json.dumps(about, indent=1), encoding="utf-8")
         return cls(path, config, about)
 
@@ -113,3 +115,12 @@ class Run:
         """Updates of the newest checkpoint; 0 where there is none."""
         steps = self.checkpoints.steps()
         return step_of(steps[-1]) if steps else 0
+
+
+def refuse_changed(path: Path, files: dict[str, str]) -> None:
+    """Raises CheckpointError: a file is not as it was written. Another tokenizer would read the same text as other ids, unnoticed."""
+    for name, expected in files.items():
+        if not (path / name).is_file():
+            raise CheckpointError(f"{path / name}: is missing")
+        if sha256_of(path / name) != expected:
+            raise CheckpointError(f"{path / name}: has changed since training began (another SHA-256); restore it from a copy of the run")

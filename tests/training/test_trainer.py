@@ -131,7 +131,8 @@ def test_the_loss_told_is_the_mean_over_targets_before_the_update(data):
     trainer = trainer_for()
     source = batches(data, trainer)
     pieces = [source.load([0, 1, 2]), source.load([3])]
-    losses = [transduction(0.1)(trainer.model, piece) for piece in pieces]
+    model: Any = trainer.model
+    losses = [transduction(0.1)(model, piece) for piece in pieces]
     targets = sum(int((piece.target[:, 1:] != 0).sum()) for piece in pieces)
     record = trainer.update(pieces)
     assert record["targets"] == targets

@@ -10,7 +10,6 @@ benchmarks/results/quality.jsonl.
 
 import argparse
 import json
-import time
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -74,6 +73,12 @@ def judged(run: Run, recipe: dict[str, Any], corpora: Path) -> dict[str, Any]:
     return {name: {"value": round(score.value, 2), "signature": score.signature} for name, score in scores.items()}
 
 
+def training_seconds(metrics: Path) -> float:
+    """Over all processes that worked on the run."""
+    records = [json.loads(line) for line in metrics.read_text(encoding="utf-8").splitlines()]
+    return sum(record["seconds"] for record in records if record["event"] == "end")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("recipe", help="a name in benchmarks/recipes, or a file")
@@ -84,17 +89,15 @@ def main() -> None:
     recipe = tomllib.loads(file.read_text(encoding="utf-8"))
     folder = asked.work / file.stem
     data = prepared(recipe, asked.corpora, folder / "data")
-    began = time.monotonic()
     with TrainingProgress() as progress:
         run = train(data, run_config(recipe, data), into=folder / "run", listeners=[progress])
-    seconds = time.monotonic() - began
     average(run, last=recipe["evaluate"]["average"])
     result = {
         "recipe": file.stem,
         "test": recipe["corpus"]["test"][0],
         "steps": run.step,
         "parameters": parameter_count(run.model),
-        "train_seconds": round(seconds),
+        "train_seconds": round(training_seconds(folder / "run" / "metrics.jsonl")),
         "average": judged(Run.open(folder / "run", "average"), recipe, asked.corpora),
         "best": judged(Run.open(folder / "run", "best"), recipe, asked.corpora),
         **where(torch.get_num_threads()),

@@ -67,7 +67,8 @@ def judged(run: Run, recipe: dict[str, Any], corpora: Path) -> dict[str, Any]:
     """The scores of one checkpoint on the recipe's test set."""
     pairs = list(read_pairs(*(corpora / file for file in recipe["corpus"]["test"])))
     wanted = recipe["evaluate"]
-    outputs = [t.text for t in translate(run, [source for source, _ in pairs], Beam(width=wanted["beam"]))]
+    beam = from_mapping(Beam, wanted["beam"])
+    outputs = [t.text for t in translate(run, [source for source, _ in pairs], beam)]
     scoring = Scoring(metrics=wanted["metrics"], tokenize=wanted.get("tokenize", "auto"))
     scores = score_hypotheses(outputs, [[target for _, target in pairs]], scoring).scores
     return {name: {"value": round(score.value, 2), "signature": score.signature} for name, score in scores.items()}
@@ -95,6 +96,7 @@ def main() -> None:
     result = {
         "recipe": file.stem,
         "test": recipe["corpus"]["test"][0],
+        "decoding": recipe["evaluate"]["beam"],
         "steps": run.step,
         "parameters": parameter_count(run.model),
         "train_seconds": round(training_seconds(folder / "run" / "metrics.jsonl")),

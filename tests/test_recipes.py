@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from hexapla.config.data import PrepareConfig
+from hexapla.config.decoding import Beam
 from hexapla.config.edge import from_mapping, to_mapping
 from hexapla.config.load import merge
 from hexapla.config.presets import PRESETS
@@ -26,6 +27,7 @@ def test_a_recipe_can_be_followed(file):
     merge(values, settings)
     run = from_mapping(RunConfig, values)
     assert run.training.keep_last >= recipe["evaluate"]["average"]
+    from_mapping(Beam, recipe["evaluate"]["beam"])
     Scoring(metrics=recipe["evaluate"]["metrics"], tokenize=recipe["evaluate"].get("tokenize", "auto"))
 
 

@@ -16,9 +16,16 @@ def stoppable() -> Any:
 
 @pytest.fixture(autouse=True)
 def handlers_come_back():
-    before = [signal.getsignal(number) for number in STOPPING]
+    """The usual ones are set first: a test run in the background may have been told to ignore Ctrl-C."""
+    before = {number: signal.getsignal(number) for number in STOPPING}
+    usual = {signal.SIGTERM: signal.SIG_DFL, signal.SIGINT: signal.default_int_handler}
+    for number in STOPPING:
+        signal.signal(number, usual[number])
     yield
-    assert [signal.getsignal(number) for number in STOPPING] == before
+    after = {number: signal.getsignal(number) for number in STOPPING}
+    for number in STOPPING:
+        signal.signal(number, before[number])
+    assert after == usual
 
 
 @pytest.mark.parametrize(("number", "ending"), [(signal.SIGTERM, SystemExit), (signal.SIGINT, KeyboardInterrupt)])

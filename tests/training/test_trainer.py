@@ -176,14 +176,14 @@ def slope_trainer(**training):
     return Trainer(Slope(), slope_loss, config, d_model=8)
 
 
-@pytest.mark.parametrize(("clip", "factor"), [(None, 1.0), (10.0, 1.0), (1.0, 0.4)])
+@pytest.mark.parametrize(("clip", "factor"), [(None, 1.0), (10.0, 1.0), (0.5, 0.4)])
 def test_clipping_scales_the_whole_gradient_to_its_norm(clip, factor):
-    """The norm of (3, 0, 0, 4) over two targets is 2.5."""
+    """The norm of (3, 0, 0, 4) over four targets is 1.25."""
     trainer = slope_trainer(clip=clip)
     trainer.backward(Numbers([3.0, 0.0, 0.0, 4.0]))
-    assert trainer.scale_gradients(2).item() == pytest.approx(2.5)
-    assert_close(trainer.model.a.grad, torch.tensor([[1.5, 0.0]]) * factor, atol=1e-6, rtol=1e-5)
-    assert_close(trainer.model.b.grad, torch.tensor([0.0, 2.0]) * factor, atol=1e-6, rtol=1e-5)
+    assert trainer.scale_gradients(4).item() == pytest.approx(1.25)
+    assert_close(trainer.model.a.grad, torch.tensor([[0.75, 0.0]]) * factor, atol=1e-6, rtol=1e-5)
+    assert_close(trainer.model.b.grad, torch.tensor([0.0, 1.0]) * factor, atol=1e-6, rtol=1e-5)
 
 
 def test_the_rate_of_each_update_is_the_schedules(data):

@@ -472,6 +472,7 @@ from hexapla.training.hooks import Hook
 from hexapla.workflow.train import train
 import torch
 torch.set_num_threads(1)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job's is ignored
 class Kill(Hook):
     def updated(self, trainer, record):
         if trainer.position.step == 6:

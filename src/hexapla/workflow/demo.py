@@ -20,7 +20,7 @@ from hexapla.workflow.prepare import prepare
 from hexapla.workflow.train import train
 from hexapla.workflow.translate import translate
 
-STEPS = 600
+STEPS = 500
 
 
 @dataclass(frozen=True)

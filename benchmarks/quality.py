@@ -20,7 +20,7 @@ from hexapla.cli.progress import TrainingProgress
 from hexapla.config.data import PrepareConfig
 from hexapla.config.decoding import Beam
 from hexapla.config.edge import from_mapping, to_mapping
-from hexapla.config.load import merge
+from hexapla.config.load import layered
 from hexapla.config.presets import PRESETS
 from hexapla.config.run import RunConfig
 from hexapla.data.corpus import read_pairs
@@ -58,9 +58,8 @@ def prepared(recipe: dict[str, Any], corpora: Path, folder: Path) -> Prepared:
 
 def run_config(recipe: dict[str, Any], data: Prepared) -> RunConfig:
     settings = dict(recipe["run"])
-    values = to_mapping(PRESETS[settings.pop("preset")](data.source_vocab, None if data.joint else data.target_vocab))
-    merge(values, settings)
-    return from_mapping(RunConfig, values)
+    preset = PRESETS[settings.pop("preset")](data.source_vocab, None if data.joint else data.target_vocab)
+    return layered([("", to_mapping(preset)), ("recipe", settings)])
 
 
 def judged(run: Run, recipe: dict[str, Any], corpora: Path) -> dict[str, Any]:

@@ -8,9 +8,8 @@ import pytest
 from hexapla.config.data import PrepareConfig
 from hexapla.config.decoding import Beam
 from hexapla.config.edge import from_mapping, to_mapping
-from hexapla.config.load import merge
+from hexapla.config.load import layered
 from hexapla.config.presets import PRESETS
-from hexapla.config.run import RunConfig
 from hexapla.evaluation.scoring import Scoring
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -23,9 +22,8 @@ def test_a_recipe_can_be_followed(file):
     assert recipe.keys() == {"corpus", "prepare", "run", "evaluate"}
     prepare = from_mapping(PrepareConfig, recipe["prepare"])
     settings = recipe["run"]
-    values = to_mapping(PRESETS[settings.pop("preset")](100, None if prepare.joint else 90))
-    merge(values, settings)
-    run = from_mapping(RunConfig, values)
+    preset = PRESETS[settings.pop("preset")](100, None if prepare.joint else 90)
+    run = layered([("", to_mapping(preset)), ("recipe", settings)])
     assert run.training.keep_last >= recipe["evaluate"]["average"]
     from_mapping(Beam, recipe["evaluate"]["beam"])
     Scoring(metrics=recipe["evaluate"]["metrics"], tokenize=recipe["evaluate"].get("tokenize", "auto"))

@@ -16,21 +16,25 @@ CORE := $(VENV)/.core-is-ready
 DEV := $(VENV)/.dev-is-ready
 PINNED_TORCH := $(shell sed -n '/^torch==/p' constraints.txt)
 
-.PHONY: help demo test lint soak bench clean
+.PHONY: help demo test thorough lint soak bench clean
 
 help:
-	@echo "make demo    train a small translator in about two minutes and try it (PAIR=en-de|de-en|en-zh|zh-en)"
-	@echo "make test    run the tests"
-	@echo "make lint    ruff and pyright"
-	@echo "make soak    the long tests: many kills, large files"
-	@echo "make bench   the benchmarks that finish in minutes (benchmarks/quality.py takes hours)"
-	@echo "make clean   remove .venv and everything built"
+	@echo "make demo      train a small translator in about two minutes and try it (PAIR=en-de|de-en|en-zh|zh-en)"
+	@echo "make test      run the tests"
+	@echo "make thorough  the tests that take minutes: hundreds of kills, damaged files and hostile models"
+	@echo "make lint      ruff and pyright"
+	@echo "make soak      the long tests: many kills, large files"
+	@echo "make bench     the benchmarks that finish in minutes (benchmarks/quality.py takes hours)"
+	@echo "make clean     remove .venv and everything built"
 
 demo: $(CORE)
 	$(BIN)/hexapla demo --pair $(PAIR)
 
 test: $(DEV)
 	$(BIN)/python -m pytest
+
+thorough: $(DEV)
+	$(BIN)/python -m pytest -m thorough --timeout=600
 
 lint: $(DEV)
 	$(BIN)/ruff check

@@ -14,6 +14,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 CORE := $(VENV)/.core-is-ready
 DEV := $(VENV)/.dev-is-ready
+SIDE_BY_SIDE := --numprocesses logical --maxprocesses 8 --dist worksteal
 PINNED_TORCH := $(shell sed -n '/^torch==/p' constraints.txt)
 
 .PHONY: help demo test thorough lint soak bench clean
@@ -31,10 +32,10 @@ demo: $(CORE)
 	$(BIN)/hexapla demo --pair $(PAIR)
 
 test: $(DEV)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE)
 
 thorough: $(DEV)
-	$(BIN)/python -m pytest -m thorough --timeout=600
+	$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m thorough --timeout=600
 
 lint: $(DEV)
 	$(BIN)/ruff check

@@ -15,6 +15,12 @@ for variable in ("COLUMNS", "FORCE_COLOR", "GITHUB_ACTIONS", "NO_COLOR", "PY_COL
 install_import_hook([f"hexapla.{layer}" for layer in TENSOR_LAYERS], "shape_checker.check")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    from every_message import MessageRecord
+
+    config.pluginmanager.register(MessageRecord())
+
+
 @pytest.fixture(autouse=True, scope="session")
 def one_thread() -> None:
     """Small tensors gain nothing from a second thread, and a busy machine's results must not depend on how many there are."""

@@ -1,6 +1,6 @@
-"""The tables of options and settings in docs/, written from the code: python -m hexapla.cli.reference docs/*.md
+"""The tables of options, settings and messages in docs/, written from the code: python -m hexapla.cli.reference docs/*.md
 
-A page holds <!-- options of translate --> or <!-- settings --> where a table stands, and <!-- end --> after it.
+A page holds <!-- options of translate -->, <!-- settings --> or <!-- messages --> where a table stands, and <!-- end --> after it.
 """
 
 import ast
@@ -18,20 +18,27 @@ import annotated_types
 import typer.main
 
 from hexapla.cli.main import app
+from hexapla.cli.messages import Message, messages
 from hexapla.config.data import PrepareConfig
 from hexapla.config.run import RunConfig
 
-MARKED = re.compile(r"(<!-- (?P<what>settings|options of (?P<command>\w+)) -->\n).*?(<!-- end -->)", re.DOTALL)
+MARKED = re.compile(r"(<!-- (?P<what>settings|messages|options of \w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 NUMBERS = {int: "integer", float: "number", bool: "true, false", str: "text"}
 
 
 def filled(page: str) -> str:
     """A page with its marked tables as the code has them now."""
-    return MARKED.sub(lambda found: f"{found[1]}{table_for(found['command'])}\n{found[4]}", page)
+    return MARKED.sub(lambda found: f"{found[1]}{table_for(found['what'])}\n{found[3]}", page)
 
 
-def table_for(command: str | None) -> str:
-    return setting_tables() if command is None else option_table(command)
+def table_for(what: str) -> str:
+    match what:
+        case "settings":
+            return setting_tables()
+        case "messages":
+            return message_tables()
+        case _:
+            return option_table(what.removeprefix("options of "))
 
 
 def option_table(command: str) -> str:
@@ -76,6 +83,18 @@ def section(cls: type, places: list[str]) -> str:
     purpose = inspect.cleandoc(cls.__doc__ or "") if cls.__doc__ and not cls.__doc__.startswith(f"{cls.__name__}(") else ""
     about = purpose.partition("\n\n")[0].replace("*", "\\*") + "\n\n" if purpose else ""
     return f"{heading}\n\n{about}{table(('setting', 'default', 'allowed', 'meaning'), rows) if rows else ''}"
+
+
+def message_tables() -> str:
+    """A heading and a table for each exit code that an error of ours has. What only passes another's words on is left out."""
+    found: dict[int, list[Message]] = {}
+    for message in messages():
+        if message.text != "…":
+            found.setdefault(message.exit_code, []).append(message)
+    return "\n".join(
+        f"### Exit code {code}\n\n" + table(("message", "from"), [(as_code(each.text), as_code(each.place)) for each in found[code]])
+        for code in sorted(found)
+    )
 
 
 def docstrings(cls: type) -> dict[str, str]:
@@ -139,6 +158,10 @@ def limit_in_words(limit: Any) -> list[str]:
 def table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     lines = [heads, ("---",) * len(heads), *((as_cell(cell) for cell in row) for row in rows)]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def as_code(text: str) -> str:
+    return f"`` {text} ``" if "`" in text else f"`{text}`"
 
 
 def as_cell(text: str) -> str:

@@ -2,9 +2,17 @@
 
 from typing import Annotated, Literal
 
+from annotated_types import Ge, Le
 from pydantic import Field
 
 from hexapla.config.setting import Count, Number, Portion, Positive, Whole, setting
+
+LARGEST_WIDTH = 1024
+"""rows kept for a sentence: more would be a slip, and nobody's memory holds as many as can be typed"""
+Width = Annotated[Count, Le(LARGEST_WIDTH)]
+Exponent = Annotated[Number, Ge(-10.0), Le(10.0)]
+Length = Annotated[Whole, Le(100_000)]
+"""of an output: a search that may go on for ever ends at last"""
 
 
 @setting
@@ -18,11 +26,11 @@ class Beam:
     """
 
     kind: Literal["beam"] = "beam"
-    width: Count = 4
+    width: Width = 4
     """hypotheses kept for each sentence"""
     penalty: Literal["gnmt", "power", "none"] = "gnmt"
     """the formula that divides a hypothesis' log-probability by its length"""
-    length_penalty: Number = 0.6
+    length_penalty: Exponent = 0.6
     """alpha of that formula; larger prefers longer output, 0 is the plain sum"""
 
 
@@ -46,13 +54,15 @@ Strategy = Annotated[Beam | Sample, Field(discriminator="kind")]
 
 @setting
 class Rules:
-    """Limits on what a search may write."""
+    """Limits on what a search may read and write."""
 
-    max_extra: Whole = 50
+    max_source: Count = 1024
+    """source tokens that are read; of a longer line the rest is left out, and its translation says so"""
+    max_extra: Length = 50
     """longest output: the source's tokens plus this many, section 6.1 of the paper"""
-    max_length: Count | None = None
+    max_length: Annotated[Length, Ge(1)] | None = None
     """longest output in tokens, whatever the source's length; the smaller of both limits holds"""
-    min_length: Whole = 0
+    min_length: Length = 0
     """the end token is not allowed before this many tokens"""
     no_repeat: Whole = 0
     """no n-gram of this size occurs twice in an output; 0: allowed"""

@@ -9,6 +9,7 @@ from typing import Any, TypeVar, get_args, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
+from hexapla.config.setting import Count
 from hexapla.errors import ConfigError
 
 C = TypeVar("C")
@@ -36,6 +37,14 @@ def from_mapping(kind: type[C], values: Mapping[str, Any], *, where: str = "") -
 def checked(config: C) -> C:
     """The same configuration, its values checked: for one that Python code made rather than a file."""
     return from_mapping(type(config), to_mapping(config))
+
+
+def checked_count(name: str, value: int) -> int:
+    """The same number, for one that stands beside a configuration. Raises ConfigError: no integer, or below 1."""
+    try:
+        return adapter(Count).validate_python(value, strict=True)
+    except ValidationError as error:
+        raise ConfigError(f"{name} = {as_json(value)}: {allowed(dict(error.errors()[0]))}") from None
 
 
 def to_mapping(config: Any) -> dict[str, Any]:

@@ -5,10 +5,7 @@ The names below are the whole promise; what else is in the package may change. E
 """
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
-
-__version__ = version("hexapla")
 
 HOME = {  # where each name lives
     "Beam": "hexapla.config.decoding",
@@ -93,6 +90,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name == "presets":
         return import_module("hexapla.config.presets")
+    if name == "__version__":
+        return import_module("importlib.metadata").version("hexapla")
     if name not in HOME:
         raise AttributeError(f"module 'hexapla' has no attribute {name!r}; see hexapla.__all__")
     return getattr(import_module(HOME[name]), name)

@@ -23,7 +23,7 @@ def failing(monkeypatch):
         def fail(*arguments, **settings):
             raise error
 
-        monkeypatch.setattr(main, "app", fail)
+        monkeypatch.setattr("hexapla.cli.commands.app", fail)
 
     return install
 
@@ -50,18 +50,15 @@ def test_a_refusal_of_the_system_names_the_path_and_why(failing, capsys):
     assert capsys.readouterr().err == "hexapla: runs/x: Permission denied\n"
 
 
-def test_an_interrupt_ends_with_130_and_no_traceback(failing, capsys):
-    failing(KeyboardInterrupt())
-    assert main.run(["any"]) == 130
-    assert capsys.readouterr().err == "hexapla: interrupted\n"
-
-
-def test_training_ended_by_sigterm_keeps_its_exit_code(failing, capsys):
-    failing(SystemExit(143))
-    with pytest.raises(SystemExit) as caught:
-        main.run(["any"])
-    assert caught.value.code == 143
-    assert capsys.readouterr().err == ""
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [(KeyboardInterrupt(), 130, "interrupted"), (SystemExit(143), 143, "terminated"), (SystemExit(129), 129, "hung up")],
+)
+def test_what_a_signal_ended_keeps_its_exit_code_and_prints_no_traceback(error, code, words, failing, capsys):
+    """Training raises these once its checkpoint is saved."""
+    failing(error)
+    assert main.run(["any"]) == code
+    assert capsys.readouterr().err == f"hexapla: {words}\n"
 
 
 def test_only_a_bug_prints_a_traceback(failing, capsys):

@@ -99,7 +99,7 @@ def test_the_verb_is_imported_without_torch_or_numpy():
 def test_remedies_name_options_that_prepare_has(file):
     import typer.main
 
-    from hexapla.cli.main import app
+    from hexapla.cli.commands import app
 
     words = "ein Hund sieht ein Haus " * 50
     report = check(

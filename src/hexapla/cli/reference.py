@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 import annotated_types
 import typer.main
 
-from hexapla.cli.main import app
+from hexapla.cli.commands import app
 from hexapla.cli.messages import Message, messages
 from hexapla.config.data import PrepareConfig
 from hexapla.config.run import RunConfig

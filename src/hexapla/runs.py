@@ -20,7 +20,8 @@ from hexapla.data.tokenizer import load_tokenizers, save_tokenizers
 from hexapla.errors import CheckpointError, ConfigError, DataError
 from hexapla.models.build import build
 from hexapla.models.seq2seq import Seq2Seq
-from hexapla.training.checkpoint import Checkpoints, load_model, put_in_place, step_of, verify
+from hexapla.training.checkpoint import Checkpoints, put_in_place, step_of
+from hexapla.training.reading import load_model, verify
 
 FORMAT = 1
 ABOUT = "run.json"

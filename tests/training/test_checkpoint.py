@@ -18,8 +18,9 @@ from hexapla.data.folder import sha256_of
 from hexapla.errors import CheckpointError, DivergenceError, StorageError
 from hexapla.training import checkpoint
 from hexapla.training.average import mean_of
-from hexapla.training.checkpoint import Checkpoints, load_model, verify, write_folder
+from hexapla.training.checkpoint import Checkpoints, write_folder
 from hexapla.training.optimiser import adam
+from hexapla.training.reading import load_model, verify
 
 FILES = ("manifest.json", "model.safetensors", "optimiser.safetensors", "state.json")
 
@@ -117,10 +118,10 @@ def test_a_damaged_checkpoint_takes_no_place_among_those_kept(tmp_path):
 @pytest.mark.parametrize(
     ("file", "damage", "words"),
     [
-        ("state.json", "missing", r"state\.json: is missing$"),
+        ("state.json", "missing", r"state\.json: is missing; the folder is not whole$"),
         ("state.json", "truncated", r"state\.json: \d+ bytes, the manifest says \d+; the file is damaged$"),
         ("model.safetensors", "flipped", r"model\.safetensors: content differs from the manifest's SHA-256; the file is damaged$"),
-        ("manifest.json", "missing", r"step_3: not a checkpoint: .*No such file"),
+        ("manifest.json", "missing", r"step_3/manifest\.json: is missing; the folder is not whole$"),
     ],
 )
 def test_what_is_damaged_is_named(row, file, damage, words):
@@ -188,11 +189,14 @@ def rewritten(folder, tensors, monkeypatch):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"bias": None}, r"step_1: lacks bias; config\.toml describes another model$"),
-        ({"scale": torch.ones(2)}, r"step_1: has an unknown scale; config\.toml describes another model$"),
-        ({"bias": torch.ones(3)}, r"step_1: bias is \(3,\), config\.toml makes it \(2,\)$"),
-        ({"weight": torch.full((2, 3), math.nan)}, r"step_1: weight holds NaN or infinity; use another checkpoint$"),
-        ({"bias": torch.tensor([0.0, math.inf])}, r"step_1: bias holds NaN or infinity; use another checkpoint$"),
+        ({"bias": None}, r"step_1/model\.safetensors: lacks bias; config\.toml describes another model$"),
+        ({"scale": torch.ones(2)}, r"step_1/model\.safetensors: has an unknown scale; config\.toml describes another model$"),
+        (
+            {"bias": torch.ones(3)},
+            r"step_1/model\.safetensors: bias is \(3,\), config\.toml makes it \(2,\); config\.toml describes another model$",
+        ),
+        ({"weight": torch.full((2, 3), math.nan)}, r"step_1/model\.safetensors: weight holds NaN or infinity; use another checkpoint$"),
+        ({"bias": torch.tensor([0.0, math.inf])}, r"step_1/model\.safetensors: bias holds NaN or infinity; use another checkpoint$"),
     ],
     ids=["missing", "unknown", "misshapen", "nan", "infinity"],
 )
@@ -204,14 +208,6 @@ def test_weights_of_another_model_are_named_and_none_is_loaded(tmp_path, monkeyp
     with pytest.raises(CheckpointError, match=words):
         load_model(model, folder)
     assert all(torch.equal(p, before[name]) for name, p in model.named_parameters())
-
-
-def test_what_is_no_safetensors_file_is_refused_and_not_run(tmp_path):
-    """A pickle under the right name, with the right hash."""
-    (tmp_path / "step_1").mkdir()
-    (tmp_path / "step_1/model.safetensors").write_bytes(b"cos\nsystem\n(S'touch ran'\ntR.")
-    with pytest.raises(CheckpointError, match=r"model\.safetensors: not a safetensors file: "):
-        load_model(nn.Linear(3, 2), tmp_path / "step_1")
 
 
 def test_what_is_not_finite_is_not_saved(row):

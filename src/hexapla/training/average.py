@@ -5,15 +5,15 @@ from pathlib import Path
 
 from hexapla.axes import Tensor
 from hexapla.errors import CheckpointError
-from hexapla.training.checkpoint import WEIGHTS, read_tensors, verify
+from hexapla.training.reading import WEIGHTS, read_tensors, verify
 
 
 def mean_of(folders: Sequence[Path]) -> dict[str, Tensor]:
     """The mean of each tensor over checkpoints of one model, summed in float64. Raises CheckpointError: one is damaged or differs."""
     total: dict[str, Tensor] = {}
     for folder in folders:
-        verify(folder)
-        tensors = read_tensors(folder / WEIGHTS)
+        tensors = read_tensors(folder, WEIGHTS)
+        verify(folder, but={WEIGHTS})
         if total and shapes_of(tensors) != shapes_of(total):
             raise CheckpointError(f"{folder}: other tensors than {folders[0]}; average checkpoints of one model")
         for name, tensor in tensors.items():

@@ -17,25 +17,18 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch import nn
 
 from hexapla.axes import Tensor
 from hexapla.data.folder import remove_leftovers, sha256_of, sync, whole_folder
 from hexapla.errors import CheckpointError, DivergenceError, StorageError
-from hexapla.training.optimiser import load_state_tensors, state_tensors
+from hexapla.training.optimiser import load_state_tensors, moment_shapes, state_tensors
+from hexapla.training.reading import FORMAT, MANIFEST, MOMENTS, STATE, WEIGHTS, NewerFormatError, put, read_tensors, shapes_of, verify
+from hexapla.training.state import refuse_no_state
 
-FORMAT = 1
-MANIFEST = "manifest.json"
-STATE = "state.json"
-WEIGHTS = "model.safetensors"
-MOMENTS = "optimiser.safetensors"
 LEAST_KEPT = 2
 """checkpoints kept whatever the settings say, so that one can be damaged"""
-
-
-class NewerFormatError(CheckpointError):
-    """Not damaged: a later version of Hexapla wrote it."""
 
 
 def write_folder(folder: Path, tensors: Mapping[str, Mapping[str, Tensor]], state: Mapping[str, Any]) -> None:
@@ -77,54 +70,6 @@ def refuse_without_space(folder: Path, needed: int) -> None:
 
 def free_bytes(path: Path) -> int:
     return shutil.disk_usage(next(parent for parent in path.absolute().parents if parent.exists())).free
-
-
-def verify(folder: Path) -> dict[str, Any]:
-    """The state of a checkpoint whose every file is as it was written. Raises CheckpointError: which file is not, and how."""
-    try:
-        text = (folder / MANIFEST).read_text(encoding="utf-8")
-        manifest = json.loads(text)
-        if manifest["format"] > FORMAT:
-            raise NewerFormatError(f"{folder}: written in format {manifest['format']}, this version reads up to {FORMAT}; update hexapla")
-        if text != json.dumps(manifest, indent=1) or not {WEIGHTS, STATE} <= manifest["files"].keys():
-            raise CheckpointError(f"{folder / MANIFEST}: not as it was written; the file is damaged")
-        for name, expected in manifest["files"].items():
-            file = folder / name
-            if not file.is_file():
-                raise CheckpointError(f"{file}: is missing")
-            if file.stat().st_size != expected["bytes"]:
-                raise CheckpointError(f"{file}: {file.stat().st_size} bytes, the manifest says {expected['bytes']}; the file is damaged")
-            if sha256_of(file) != expected["sha256"]:
-                raise CheckpointError(f"{file}: content differs from the manifest's SHA-256; the file is damaged")
-        return json.loads((folder / STATE).read_text(encoding="utf-8"))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise CheckpointError(f"{folder}: not a checkpoint: {error}") from None
-
-
-def read_tensors(file: Path) -> dict[str, Tensor]:
-    try:
-        return load_file(file)
-    except (OSError, SafetensorError) as error:
-        raise CheckpointError(f"{file}: not a safetensors file: {error}") from None
-
-
-def load_model(model: nn.Module, folder: Path) -> None:
-    """Copy the weights of a verified checkpoint into `model`. Raises CheckpointError: a name or shape differs, or a value is not finite."""
-    tensors = read_tensors(folder / WEIGHTS)
-    parameters = dict(model.named_parameters())
-    for name in sorted(parameters.keys() ^ tensors.keys()):
-        raise CheckpointError(
-            f"{folder}: {'lacks' if name in parameters else 'has an unknown'} {name}; config.toml describes another model"
-        )
-    for name, parameter in parameters.items():
-        if tensors[name].shape != parameter.shape:
-            shapes = f"{tuple(tensors[name].shape)}, config.toml makes it {tuple(parameter.shape)}"
-            raise CheckpointError(f"{folder}: {name} is {shapes}")
-        if not tensors[name].isfinite().all():
-            raise CheckpointError(f"{folder}: {name} holds NaN or infinity; use another checkpoint")
-    with torch.no_grad():
-        for name, parameter in parameters.items():
-            parameter.copy_(tensors[name])
 
 
 class Checkpoints:
@@ -190,8 +135,10 @@ class Checkpoints:
         if found is None:
             return None
         folder, state, complaints = found
-        load_model(model, folder)
-        load_state_tensors(model, optimiser, read_tensors(folder / MOMENTS), steps_taken(state))
+        refuse_no_state(folder / STATE, state)
+        weights, moments = read_tensors(folder, WEIGHTS, shapes_of(model)), read_tensors(folder, MOMENTS, moment_shapes(model))
+        put(model, weights)
+        load_state_tensors(model, optimiser, moments, steps_taken(state))
         for newer in self.steps():
             if step_of(newer) > step_of(folder):
                 set_aside(newer)

@@ -5,7 +5,6 @@ from torch import nn
 
 from hexapla.axes import Tensor
 from hexapla.config.training import AdamConfig
-from hexapla.errors import CheckpointError
 
 MOMENTS = ("exp_avg", "exp_avg_sq")
 
@@ -27,19 +26,14 @@ def state_tensors(model: nn.Module, optimiser: torch.optim.Optimizer) -> dict[st
     }
 
 
-def load_state_tensors(model: nn.Module, optimiser: torch.optim.Optimizer, tensors: dict[str, Tensor], step: int) -> None:
-    """Restore what `state_tensors` gave, after `step` steps of the optimiser.
+def moment_shapes(model: nn.Module) -> dict[str, tuple[int, ...]]:
+    """The tensors that `state_tensors` gives of this model."""
+    return {f"{name}.{moment}": tuple(parameter.shape) for name, parameter in model.named_parameters() for moment in MOMENTS}
 
-    Raises CheckpointError: a moment is missing, unknown or of another shape.
-    """
-    parameters = dict(model.named_parameters())
-    wanted = {f"{name}.{moment}": parameter.shape for name, parameter in parameters.items() for moment in MOMENTS}
-    for name in sorted(wanted.keys() ^ tensors.keys()):
-        raise CheckpointError(f"optimiser.safetensors {'lacks' if name in wanted else 'has an unknown'} {name}")
-    for name, shape in wanted.items():
-        if tensors[name].shape != shape:
-            raise CheckpointError(f"optimiser.safetensors: {name} is {tuple(tensors[name].shape)}, config.toml makes it {tuple(shape)}")
-    for name, parameter in parameters.items():
+
+def load_state_tensors(model: nn.Module, optimiser: torch.optim.Optimizer, tensors: dict[str, Tensor], step: int) -> None:
+    """Restore what `state_tensors` gave, of just the names and shapes of `moment_shapes`, after `step` steps of the optimiser."""
+    for name, parameter in model.named_parameters():
         optimiser.state[parameter] = {
             "step": torch.tensor(float(step), device=parameter.device),
             **{moment: tensors[f"{name}.{moment}"].to(parameter.device).clone() for moment in MOMENTS},

@@ -5,6 +5,7 @@ HexaplaError            1   anything below
 ├── DivergenceError     3   training met NaN or infinity and stopped
 ├── DataError          65   a file of the user's that cannot be read as what it should be
 ├── CheckpointError    66   a run folder or checkpoint that is missing, damaged or of another model
+├── OutOfMemoryError   71   memory ran out
 └── StorageError       74   the disk or the file system refused
 
 A message reads: where, what was given, what is allowed, what to do. It is one line: the command line prints it and no
@@ -30,6 +31,10 @@ class DataError(HexaplaError):
 
 class CheckpointError(HexaplaError):
     exit_code = 66
+
+
+class OutOfMemoryError(HexaplaError):
+    exit_code = 71
 
 
 class StorageError(HexaplaError):

@@ -25,7 +25,8 @@ from typing import NoReturn
 
 from hexapla.cli.console import Written, forget_stdout, open_what_is_closed, printable, say
 from hexapla.cli.ending import WORDS, signals
-from hexapla.errors import HexaplaError
+from hexapla.errors import HexaplaError, OutOfMemoryError
+from hexapla.training.memory import ran_out, wanted
 
 BUG, STORAGE, PIPE_CLOSED = 70, 74, 141
 
@@ -77,6 +78,8 @@ def refused(error: BaseException) -> int:
             return end_early(130)
         case SystemExit(code=int(code)) if code in WORDS:
             return end_early(code)
+        case _ if ran_out(error):
+            return refuse(f"{wanted(error)}; give less at a time, or allow the process more (ulimit -v)", OutOfMemoryError.exit_code)
         case OSError():
             place = f"{error.filename}: " if error.filename is not None else ""
             return refuse(f"{place}{error.strerror or error}", STORAGE)

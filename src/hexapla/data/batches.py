@@ -6,7 +6,7 @@ of 8, so that shapes come again: a matrix product of a new shape costs far more 
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -30,9 +30,17 @@ class Batch:
     """BOS ids EOS, then padding: the decoder reads all but the last column and predicts all but the first"""
     rows: list[int]
     """which pairs of the split"""
+    longest: int | None = None
+    """where the longest pair stands in the corpus, from 1"""
+
+    def __str__(self) -> str:
+        """For messages: how large it is."""
+        (count, source), (_, target) = self.source.shape, self.target.shape
+        longest = "" if self.longest is None else f", the longest that of line {self.longest}"
+        return f"a batch of {count:,} pairs padded to {source:,} source and {target - 1:,} target positions{longest}"
 
     def to(self, device: torch.device) -> "Batch":
-        return Batch(self.source.to(device), self.target.to(device), self.rows)
+        return replace(self, source=self.source.to(device), target=self.target.to(device))
 
 
 class Batches:
@@ -70,7 +78,8 @@ class Batches:
 
     def load(self, rows: Sequence[int]) -> Batch:
         pairs = [self.split.pair(i) for i in rows]
-        return collate([source for source, _ in pairs], [target for _, target in pairs], self.specials, rows=rows)
+        batch = collate([source for source, _ in pairs], [target for _, target in pairs], self.specials, rows=rows)
+        return replace(batch, longest=self.split.line(rows[int(self.widths[rows].sum(axis=1).argmax())]))
 
     def iterate(self, epoch: int, start: int = 0) -> Iterator[Batch]:
         """The batches of an epoch from number `start` on."""

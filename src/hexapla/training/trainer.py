@@ -11,9 +11,10 @@ import torch
 from torch import nn
 
 from hexapla.config.training import TrainingConfig
-from hexapla.errors import DataError, DivergenceError
+from hexapla.errors import DataError, DivergenceError, OutOfMemoryError
 from hexapla.objectives.loss import Loss
 from hexapla.training.hooks import Hook
+from hexapla.training.memory import enough_memory_for
 from hexapla.training.optimiser import adam
 from hexapla.training.schedule import learning_rate
 
@@ -65,7 +66,7 @@ class Trainer:
         """Update until `config.steps`, or until a hook stops; returns why it ended.
 
         `epoch(n, start)` gives the batches of epoch n from the start-th on, in an order that depends on n alone.
-        Raises DataError: an epoch without a batch; DivergenceError: see `update`.
+        Raises DataError: an epoch without a batch; DivergenceError, OutOfMemoryError: see `update`.
         """
         self.tell("start", self)
         while self.goes_on():
@@ -76,12 +77,21 @@ class Trainer:
                 if not window:
                     self.begin_next_epoch()
                     break
+                record = self.update_or_end(window)
                 self.position.cursor += len(window)
-                record = self.update(window)
                 self.tell("updated", self, record | {"update_seconds": time.monotonic() - began})
         reason = self.stop_reason or "all steps made"
         self.tell("finish", self, reason)
         return reason
+
+    def update_or_end(self, window: Sequence[Any]) -> dict[str, Any]:
+        """An update; where a batch is too large for the memory, training ends as it stood before it."""
+        try:
+            return self.update(window)
+        except OutOfMemoryError:
+            self.optimiser.zero_grad(set_to_none=True)
+            self.tell("finish", self, "memory ran out")
+            raise
 
     def goes_on(self) -> bool:
         return self.stop_reason is None and self.position.step < self.config.steps
@@ -95,7 +105,8 @@ class Trainer:
         """One optimiser step over any number of batches: the mean over all their targets, however they were divided.
 
         Returns what happened: loss (nats a target, as minimised), surprise (without smoothing), targets, gradient_norm,
-        learning_rate, skipped. Raises DivergenceError: the gradient was not finite `MOST_SKIPPED` times in a row.
+        learning_rate, skipped. Raises DivergenceError: the gradient was not finite `MOST_SKIPPED` times in a row; OutOfMemoryError: a
+        batch is too large, and the weights are as before.
         """
         self.model.train()
         seed_step(self.config.seed, self.position.step)
@@ -134,6 +145,14 @@ class Trainer:
             )
 
     def backward(self, batch: Any) -> Loss:
+        remedy = (
+            f"lower training.batch_tokens = {self.config.batch_tokens} and raise training.accumulate = {self.config.accumulate} "
+            "as much, which keeps the size of an update"
+        )
+        with enough_memory_for(lambda: f"step {self.position.step + 1}: {batch}", remedy):
+            return self.add_gradient(batch)
+
+    def add_gradient(self, batch: Any) -> Loss:
         with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.config.precision == "bf16"):
             loss = self.objective(self.model, batch.to(self.device))
         loss.total.backward()

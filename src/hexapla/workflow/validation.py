@@ -9,6 +9,7 @@ from hexapla.data.prepared import Split
 from hexapla.evaluation.scoring import Scoring, score_hypotheses
 from hexapla.objectives.sequence import transduction
 from hexapla.runs import Run
+from hexapla.training.memory import enough_memory_for
 from hexapla.workflow.translate import translate
 
 
@@ -20,7 +21,10 @@ def judge(run: Run, dev: Split) -> Callable[[], dict[str, Any]]:
     objective = transduction()
 
     def validation() -> dict[str, Any]:
-        losses = [objective(run.model, batch) for batch in dev_batches(run, dev)]
+        losses = []
+        for batch in dev_batches(run, dev):
+            with enough_memory_for(lambda batch=batch: f"validation: {batch}", "lower training.batch_tokens"):
+                losses.append(objective(run.model, batch))
         result: dict[str, Any] = {"loss": sum(loss.surprise for loss in losses) / max(1, sum(loss.count for loss in losses))}
         if config.translate:
             outputs = translate(run, sources, Beam(width=config.width))

@@ -81,12 +81,25 @@ def test_the_terminal_is_given_back_when_training_fails():
     assert out.getvalue().rindex("\x1b[?25h") > out.getvalue().rindex("\x1b[?25l")
 
 
-def test_training_goes_on_when_nobody_listens():
-    class Closed(io.StringIO):
-        def write(self, text: str) -> int:
-            raise BrokenPipeError(32, "Broken pipe")
+@pytest.mark.parametrize("terminal", [False, True])
+def test_training_goes_on_when_nobody_listens(terminal, monkeypatch):
+    """From the start, or from some line on: a pipe whose reader went away, a terminal that was closed."""
 
-    progress = TrainingProgress(Console(file=Closed()))
-    progress.on_start(START)
-    progress.on_update(update(1, 1.0, 1.0))
-    progress.on_end({"step": 30, "reason": "all steps made", "seconds": 1.0})
+    class Closing(io.StringIO):
+        def write(self, text: str) -> int:
+            nonlocal left
+            left -= 1
+            if left < 0:
+                raise OSError(5, "Input/output error")
+            return super().write(text)
+
+    monkeypatch.setattr("threading.excepthook", lambda died: None)  # the thread that draws the live line
+    for lines in (0, 1, 5):
+        left = lines
+        console = Console(file=Closing(), force_terminal=terminal, _environ={"TERM": "xterm"})
+        with TrainingProgress(console) as progress:
+            progress.on_start(START)
+            progress.on_update(update(1, 1.0, 1.0))
+            progress.on_validation(VALIDATION)
+            progress.on_end({"step": 30, "reason": "all steps made", "seconds": 1.0})
+        assert left < 0

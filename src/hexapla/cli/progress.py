@@ -16,6 +16,8 @@ Record = dict[str, Any]
 class TrainingProgress:
     """A listener of training (training.hooks), and a context that leaves the terminal as it was however training ends.
 
+    A terminal that was closed, or a pipe that nobody reads, is no reason to stop training.
+
     Loss and speed are means over the last `log_every` updates. The time left counts updates of this process alone, and what
     validating and saving took of it.
     """
@@ -31,8 +33,13 @@ class TrainingProgress:
         return self
 
     def __exit__(self, *failure: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
         if self.live:
-            self.live.stop()
+            with suppress(OSError):
+                self.live.stop()
+            self.live = None
 
     def on_start(self, record: Record) -> None:
         for complaint in record["complaints"]:
@@ -47,7 +54,8 @@ class TrainingProgress:
         if self.console.is_terminal and self.first_step < record["steps"]:
             self.live = Progress(BarColumn(bar_width=20), TextColumn("{task.description}", markup=False), console=self.console)
             self.live.add_task("starting", total=record["steps"], completed=self.first_step)
-            self.live.start()
+            with suppress(OSError):
+                self.live.start()
 
     def on_update(self, record: Record) -> None:
         self.window.append(record)
@@ -72,9 +80,7 @@ class TrainingProgress:
         """Saving is silent: it happens often and says nothing new."""
 
     def on_end(self, record: Record) -> None:
-        if self.live:
-            self.live.stop()
-            self.live = None
+        self.stop()
         self.tell(f"stopped at step {record['step']:,} after {clock(record['seconds'])}: {record['reason']}")
 
     def described(self, record: Record) -> str:
@@ -89,11 +95,11 @@ class TrainingProgress:
         )
 
     def tell(self, line: str) -> None:
-        """A line above the live one, if there is one. That nobody listens any more is no reason to stop training."""
-        if self.live:
-            self.live.console.print(line, soft_wrap=True)
-        else:
-            with suppress(OSError):
+        """A line above the live one, if there is one."""
+        with suppress(OSError):
+            if self.live:
+                self.live.console.print(line, soft_wrap=True)
+            else:
                 print(line, file=self.console.file, flush=True)
 
 

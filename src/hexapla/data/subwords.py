@@ -2,12 +2,15 @@
 
 import io
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import sentencepiece
 
 from hexapla.config.data import Bpe, Unigram
+from hexapla.data.listening import while_listening
 from hexapla.data.vocabulary import SPECIAL_PIECES, SPECIALS, UNKNOWN
 from hexapla.errors import DataError
 
@@ -19,6 +22,8 @@ RESERVED = "▅"
 """U+2585: sentencepiece leaves out any training sentence with it"""
 LONGEST = 1000
 """characters; sentencepiece leaves out training sentences beyond 4,192 bytes, so longer ones are learned from in parts"""
+FIELDS = {1 << 3 | 2: 2**20, 2 << 3 | 2: 1, 3 << 3 | 2: 1}
+"""the fields of a model, a message of Protocol Buffers, and how often each may be there: pieces, how it was trained, how it normalises"""
 THREADS = 8
 """of training; fixed, since the sums of unigram training depend on it, whatever the machine has"""
 
@@ -30,17 +35,24 @@ class SubwordTokenizer:
     """
 
     def __init__(self, model: bytes, config: Bpe | Unigram, *, where: str = "subwords.model") -> None:
-        """Raises DataError: not a sentencepiece model, or one with other special ids than ours."""
+        """Raises DataError: not a sentencepiece model, or one that `learn_subwords` cannot have written."""
+        refuse_strange_parts(model, where)
         try:
             self.processor = sentencepiece.SentencePieceProcessor(model_proto=model)
-        except RuntimeError:
+            self.vocab_size: int = self.processor.get_piece_size()
+            ids = list(range(self.vocab_size))
+            self.processor.id_to_piece(ids)  # a piece that is no UTF-8 fails here, and not in the middle of a translation
+            unknown = self.processor.decode([SPECIALS.unk])
+        except (RuntimeError, ValueError, IndexError):
             raise DataError(f"{where}: not a sentencepiece model, or damaged; prepare the data again") from None
         found = (self.processor.pad_id(), self.processor.unk_id(), self.processor.bos_id(), self.processor.eos_id())
         if found != SPECIALS.ids:
             raise DataError(f"{where}: pad, unk, bos and eos are ids {found}; they must be {SPECIALS.ids}")
+        text = ids[len(SPECIALS.ids) :]
+        if any(self.processor.is_control(text)) or any(self.processor.is_unknown(text)) or unknown != UNKNOWN:
+            raise DataError(f"{where}: a piece behind the specials is a control token, or unknown is not {UNKNOWN}; prepare the data again")
         self.model = model
         self.config = config
-        self.vocab_size: int = self.processor.get_piece_size()
 
     def encode(self, text: str) -> list[int]:
         return self.encode_batch([text])[0]
@@ -59,6 +71,29 @@ class SubwordTokenizer:
         file.write_bytes(self.model)
 
 
+def refuse_strange_parts(model: bytes, where: str) -> None:
+    """Raises DataError: fields that a model of ours has not, or too many of one. Reads no more than their lengths.
+
+    sentencepiece itself would take memory for a thousand million pieces, and run tests or a second normalisation that a model asks for.
+    """
+    at, found = 0, Counter[int]()
+    while at < len(model):
+        field, at = number_at(model, at)
+        length, at = number_at(model, at)
+        at += length
+        found[field] += 1
+        if field not in FIELDS or found[field] > FIELDS[field] or at > len(model):
+            raise DataError(f"{where}: not a sentencepiece model of Hexapla's, or damaged; prepare the data again")
+
+
+def number_at(message: bytes, at: int) -> tuple[int, int]:
+    """The base-128 number that begins there, lowest digits first, and where it ends."""
+    for end in range(at, min(at + 10, len(message))):
+        if message[end] < 128:
+            return sum((byte & 127) << 7 * place for place, byte in enumerate(message[at : end + 1])), end + 1
+    return 0, len(message) + 1  # there is none: field 0 is none of ours, and such a length ends behind the end
+
+
 def learn_subwords(config: Bpe | Unigram, texts: Iterable[str]) -> SubwordTokenizer:
     """Subwords learned from `texts`; the vocabulary is smaller than asked when they do not hold enough different pieces.
 
@@ -67,7 +102,8 @@ def learn_subwords(config: Bpe | Unigram, texts: Iterable[str]) -> SubwordTokeni
     sentencepiece.set_min_log_level(2)
     model = io.BytesIO()
     try:
-        sentencepiece.SentencePieceTrainer.train(
+        learn = partial(
+            sentencepiece.SentencePieceTrainer.train,
             sentence_iterator=training_sentences(texts),
             model_writer=model,
             model_type=config.kind,
@@ -84,6 +120,7 @@ def learn_subwords(config: Bpe | Unigram, texts: Iterable[str]) -> SubwordTokeni
             num_threads=THREADS,
             minloglevel=2,
         )
+        while_listening(learn)
     except RuntimeError as error:
         raise translated(error, config) from None
     return SubwordTokenizer(model.getvalue(), config)
@@ -111,15 +148,15 @@ def translated(error: RuntimeError, config: Bpe | Unigram) -> DataError:
     return DataError(f"subwords cannot be learned from this text: sentencepiece says {said.splitlines()[0]}")
 
 
-def refuse_surrogates(texts: Sequence[str]) -> None:
-    """Raises DataError: half of a surrogate pair, which is no character and has no UTF-8."""
+def refuse_surrogates(texts: Sequence[str], *, name: str = "text", first: int = 1) -> None:
+    """Raises DataError: half of a surrogate pair, which is no character and has no UTF-8; texts[0] is called `name` `first`."""
     try:
         "".join(texts).encode()
     except UnicodeEncodeError:
-        for number, text in enumerate(texts, 1):
+        for number, text in enumerate(texts, first):
             for place, character in enumerate(text, 1):
                 if "\ud800" <= character <= "\udfff":
                     raise DataError(
-                        f"text {number}, character {place}: U+{ord(character):04X} is half of a surrogate pair and no character;"
+                        f"{name} {number}, character {place}: U+{ord(character):04X} is half of a surrogate pair and no character;"
                         " repair the text"
                     ) from None

@@ -1,39 +1,47 @@
 """A folder that appears whole or not at all."""
 
+import errno
 import fcntl
-import glob
 import hashlib
 import os
+import re
 import secrets
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import TypeVar
 
-from hexapla.errors import ConfigError, StorageError
+from hexapla.errors import ConfigError, HexaplaError, StorageError
+
+T = TypeVar("T")
+TOKEN_BYTES = 8
+PATIENCE = 5.0
+"""seconds to wait for another process that is between two renames"""
 
 
 @contextmanager
-def whole_folder(path: Path, *, mark: str, overwrite: bool = False) -> Iterator[Path]:
+def whole_folder(path: Path, *, mark: str, overwrite: bool = False, parents: bool = True) -> Iterator[Path]:
     """A new folder beside `path` to write into; it takes that name when the block ends and is removed if the block fails.
 
     A killed process leaves it as NAME.partial-…, which nothing reads; the next attempt at NAME removes it.
-    With `overwrite` a folder that has a file named `mark` is replaced, and no other.
-    Raises ConfigError: `path` holds something already; StorageError: the disk or file system refused.
+    With `overwrite` a folder that has a file named `mark` is replaced, and no other. A link to a folder stays one.
+    Raises ConfigError: `path` holds something already, or cannot be replaced; StorageError: the disk or file system refused.
     """
-    refuse_occupied(path, mark, overwrite)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        remove_leftovers(path)
-        partial = path.with_name(f"{path.name}.partial-{secrets.token_hex(4)}")
-        partial.mkdir()
-        lock = locked(partial)
+        place = place_of(path)
+        tidy(place)
+        refuse_occupied(path, mark, overwrite)
+        if parents:
+            make_parents(place.parent)
+        partial, lock = locked_beside(place)
     except OSError as error:
         raise StorageError(f"{error.filename or path}: {error.strerror or error}; cannot write there") from error
     try:
         yield partial
         make_durable(partial)
-        replace_folder(partial, path)
+        replace_folder(partial, place, mark, overwrite)
     except OSError as error:
         raise StorageError(f"{error.filename or path}: {error.strerror or error}") from error
     finally:
@@ -41,15 +49,60 @@ def whole_folder(path: Path, *, mark: str, overwrite: bool = False) -> Iterator[
         os.close(lock)
 
 
-def remove_leftovers(path: Path) -> None:
-    """Remove what killed processes left of `path`. One that still works holds a lock, which ends with it however it ends."""
-    for leftover in path.parent.glob(f"{glob.escape(path.name)}.partial-*"):
-        try:
-            lock = locked(leftover)
-        except BlockingIOError:
-            continue
-        shutil.rmtree(leftover, ignore_errors=True)
-        os.close(lock)
+def place_of(path: Path) -> Path:
+    """Where a folder named `path` is or will be, links followed. Raises ConfigError: it is no place that can be renamed to."""
+    place = Path(os.path.realpath(path))
+    for link in (path, *path.parents):
+        if link.is_symlink() and not link.exists():
+            raise ConfigError(f"{link}: is a link to {os.path.realpath(link)}, which is not there; make that folder, or remove the link")
+    if Path.cwd().is_relative_to(place):
+        raise ConfigError(f"{path}: is the current folder or above it, and would be replaced as a whole; give a folder inside it")
+    if place.is_mount():
+        raise ConfigError(f"{path}: is a mount point, which cannot be replaced as a whole; give a folder inside it, as {path / 'new'}")
+    return place
+
+
+def refuse_occupied(path: Path, mark: str, overwrite: bool) -> None:
+    if path.exists() and not path.is_dir():
+        raise ConfigError(f"{path}: is a file; give a folder")
+    if path.is_dir() and any(path.iterdir()):
+        if not (path / mark).is_file():
+            raise ConfigError(f"{path}: holds other files and no {mark}; give a new folder")
+        if not overwrite:
+            raise ConfigError(f"{path}: is there already; give another folder, or overwrite it with --overwrite (overwrite=True)")
+
+
+def make_parents(folder: Path) -> None:
+    """Make a folder and those above it, each name on the disk before the next is used."""
+    if not folder.is_dir():
+        if folder.parent != folder:
+            make_parents(folder.parent)
+        folder.mkdir(exist_ok=True)
+        sync(folder.parent)
+
+
+def beside(path: Path, what: str) -> Path:
+    return path.with_name(f"{path.name}.{what}-{secrets.token_hex(TOKEN_BYTES)}")
+
+
+def all_beside(path: Path, what: str) -> list[Path]:
+    """What `beside` named, and nothing that a user may have named alike."""
+    ours = re.compile(rf"{re.escape(path.name)}\.{what}-[0-9a-f]{{{2 * TOKEN_BYTES}}}")
+    with suppress(OSError):
+        return sorted(file for file in path.parent.iterdir() if ours.fullmatch(file.name))
+    return []
+
+
+def locked_beside(path: Path) -> tuple[Path, int]:
+    """A new folder beside `path`, and the handle that locks it. Another process may sweep it before it is locked: then once more."""
+    while True:
+        partial = beside(path, "partial")
+        partial.mkdir()
+        with suppress(BlockingIOError, FileNotFoundError):
+            lock = locked(partial)
+            if partial.is_dir():
+                return partial, lock
+            os.close(lock)
 
 
 def locked(folder: Path) -> int:
@@ -63,14 +116,59 @@ def locked(folder: Path) -> int:
     return handle
 
 
-def refuse_occupied(path: Path, mark: str, overwrite: bool) -> None:
-    if path.exists() and not path.is_dir():
-        raise ConfigError(f"{path}: is a file; give a folder")
-    if path.is_dir() and any(path.iterdir()):
-        if not (path / mark).is_file():
-            raise ConfigError(f"{path}: holds other files and no {mark}; give a new folder")
-        if not overwrite:
-            raise ConfigError(f"{path}: is there already; give another folder, or overwrite it with --overwrite (overwrite=True)")
+def locked_soon(folder: Path) -> int:
+    """As `locked`, but a process that is about to be done is waited for."""
+    began = time.monotonic()
+    while True:
+        try:
+            return locked(folder)
+        except BlockingIOError:
+            if time.monotonic() - began > PATIENCE:
+                raise
+            time.sleep(0.01)
+
+
+def tidy(path: Path) -> None:
+    """Remove what killed processes left beside `path`, and put back what one had moved away to replace it."""
+    put_back(path)
+    for leftover in (*all_beside(path, "partial"), *(all_beside(path, "old") if path.exists() else ())):
+        remove_unlocked(leftover)
+
+
+def remove_unlocked(folder: Path) -> None:
+    """Delete a folder unless a process holds its lock, which ends with the process however that ends."""
+    with suppress(OSError):
+        lock = locked(folder)
+        try:
+            shutil.rmtree(folder, ignore_errors=True)
+        finally:
+            os.close(lock)
+
+
+def put_back(path: Path) -> None:
+    """Where a process was killed between moving `path` away and giving its name to the new folder, give the old one its name back.
+
+    One that still lives is waited for. Readers call it too: to them a folder that is being replaced is always there.
+    """
+    began = time.monotonic()
+    while not path.exists() and (moved := all_beside(path, "old")) and time.monotonic() - began < PATIENCE:
+        try:
+            lock = locked(moved[-1])
+        except OSError:
+            time.sleep(0.01)
+            continue
+        try:
+            with suppress(OSError):
+                moved[-1].rename(path)
+                sync(path.parent)
+        finally:
+            os.close(lock)
+
+
+def put_back_all(folder: Path) -> None:
+    """`put_back` for all that stood in `folder`."""
+    for name in sorted({moved.name.rpartition(".old-")[0] for moved in folder.glob("*.old-*")}):
+        put_back(folder / name)
 
 
 def make_durable(folder: Path) -> None:
@@ -79,22 +177,82 @@ def make_durable(folder: Path) -> None:
 
 
 def sync(path: Path) -> None:
-    """Wait until the disk has the content of a file, or the names in a folder."""
+    """Wait until the disk has the content of a file, or the names in a folder, which some network file systems cannot be asked for."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP) or not path.is_dir():
+            raise
     finally:
         os.close(handle)
 
 
-def replace_folder(new: Path, path: Path) -> None:
-    """Give `new` the name `path`; what had it is removed only once the new one stands there."""
-    old = path.with_name(f"{path.name}.old-{os.getpid()}")
-    if path.exists():
-        path.rename(old)
-    new.rename(path)
-    sync(path.parent)
-    shutil.rmtree(old, ignore_errors=True)
+def replace_folder(new: Path, path: Path, mark: str, overwrite: bool) -> None:
+    """Give `new` the name `path`. What had it stands beside as NAME.old-… meanwhile, whole and locked: see `put_back`.
+
+    Raises ConfigError: `path` has become what must not be replaced.
+    """
+    moved: list[Path] = []
+    try:
+        with ExitStack() as locks:
+            while not named(new, path):
+                refuse_occupied(path, mark, overwrite)
+                with suppress(FileNotFoundError):
+                    locks.callback(os.close, locked_soon(path))
+                    moved.append(path.rename(beside(path, "old")))
+            sync(path.parent)
+    except BaseException:
+        put_back(path)
+        raise
+    for old in moved:
+        with suppress(FileNotFoundError):
+            discard(old, path)
+
+
+def named(new: Path, path: Path) -> bool:
+    """Rename, unless `path` holds something: a folder can take the name of an empty one only."""
+    try:
+        new.rename(path)
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+            raise
+        return False
+    return True
+
+
+def read_whole(find: Callable[[], Path], read: Callable[[Path], T]) -> T:
+    """What `read` makes of the folder that `find` names: of one version of it, whatever replaces or removes it meanwhile.
+
+    Raises what either raises, but not for a folder that has changed under it.
+    """
+    while True:
+        folder = find()
+        put_back(folder)
+        before = identity(folder)
+        try:
+            found = read(folder)
+        except (HexaplaError, OSError):
+            if identity(folder) == before:
+                raise
+        else:
+            if identity(folder) == before:
+                return found
+
+
+def identity(folder: Path) -> tuple[int, int] | None:
+    """Which folder it is, whatever its name; None where there is none."""
+    try:
+        about = folder.stat()
+    except OSError:
+        return None
+    return about.st_dev, about.st_ino
+
+
+def discard(folder: Path, path: Path | None = None) -> None:
+    """Take a folder's name away at once, then delete it: a kill in between leaves a NAME.partial-…, never half a folder."""
+    doomed = folder.rename(beside(path or folder, "partial"))
+    shutil.rmtree(doomed, ignore_errors=True)
 
 
 def sha256_of(file: Path) -> str:

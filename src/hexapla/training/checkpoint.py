@@ -8,6 +8,7 @@ The manifest holds the size and SHA-256 of every other file. A folder without a 
 """
 
 import json
+import os
 import re
 import shutil
 from collections.abc import Mapping
@@ -21,36 +22,60 @@ from safetensors.torch import save_file
 from torch import nn
 
 from hexapla.axes import Tensor
-from hexapla.data.folder import remove_leftovers, sha256_of, sync, whole_folder
+from hexapla.data.folder import discard, put_back_all, remove_unlocked, sha256_of, sync, whole_folder
+from hexapla.data.stored import in_brief, read_stored
 from hexapla.errors import CheckpointError, DivergenceError, StorageError
 from hexapla.training.optimiser import load_state_tensors, moment_shapes, state_tensors
-from hexapla.training.reading import FORMAT, MANIFEST, MOMENTS, STATE, WEIGHTS, NewerFormatError, put, read_tensors, shapes_of, verify
+from hexapla.training.reading import (
+    FORMAT,
+    MANIFEST,
+    MOMENTS,
+    STATE,
+    WEIGHTS,
+    NewerFormatError,
+    put,
+    read_tensors,
+    shapes_of,
+    verify,
+    wrong_with_the_run,
+)
 from hexapla.training.state import refuse_no_state
 
+BEST = "best"
 LEAST_KEPT = 2
 """checkpoints kept whatever the settings say, so that one can be damaged"""
+MOST_NAME = 256
+"""bytes of the file `best`"""
 
 
-def write_folder(folder: Path, tensors: Mapping[str, Mapping[str, Tensor]], state: Mapping[str, Any]) -> None:
-    """Write `folder` whole, the manifest last.
+def write_folder(
+    folder: Path, tensors: Mapping[str, Mapping[str, Tensor]], state: Mapping[str, Any], *, before: str = "Earlier checkpoints are whole"
+) -> None:
+    """Write `folder` whole, the manifest last; `before` is what a refusal says of what there was, which is untouched then.
 
-    Raises DivergenceError: a value is not finite; StorageError: the disk refused. What was there before is untouched then.
+    Raises DivergenceError: a value is not finite; StorageError: the disk refused.
     """
     refuse_not_finite(folder, tensors)
     needed = sum(tensor.numel() * tensor.element_size() for group in tensors.values() for tensor in group.values())
-    refuse_without_space(folder, needed)
+    refuse_without_space(folder, needed, len(tensors) + 4, before)
+    if folder.is_dir() and not (folder / MANIFEST).is_file():
+        set_aside(folder)
     try:
-        with whole_folder(folder, mark=MANIFEST, overwrite=True) as partial:
+        with whole_folder(folder, mark=MANIFEST, overwrite=True, parents=False) as partial:
             for name, group in tensors.items():
                 save_file({key: value.detach().contiguous().cpu() for key, value in group.items()}, partial / name)
             (partial / STATE).write_text(json.dumps(state, indent=1), encoding="utf-8")
-            files = {file.name: {"bytes": file.stat().st_size, "sha256": sha256_of(file)} for file in sorted(partial.iterdir())}
-            (partial / MANIFEST).write_text(json.dumps({"format": FORMAT, "files": files}, indent=1), encoding="utf-8")
+            write_manifest(partial)
     except (StorageError, SafetensorError) as error:
         raise StorageError(
-            f"{folder}: could not be written: {error}; it needs {needed:,} bytes, {free_bytes(folder):,} are free there. "
-            "Earlier checkpoints are whole"
+            f"{folder}: could not be written: {error}; it needs {needed:,} bytes, {free_bytes(folder):,} are free there; "
+            f"make room and start again. {before}"
         ) from error
+
+
+def write_manifest(folder: Path) -> None:
+    files = {file.name: {"bytes": file.stat().st_size, "sha256": sha256_of(file)} for file in sorted(folder.iterdir())}
+    (folder / MANIFEST).write_text(json.dumps({"format": FORMAT, "files": files}, indent=1), encoding="utf-8")
 
 
 def refuse_not_finite(folder: Path, tensors: Mapping[str, Mapping[str, Tensor]]) -> None:
@@ -60,16 +85,26 @@ def refuse_not_finite(folder: Path, tensors: Mapping[str, Mapping[str, Tensor]])
                 raise DivergenceError(f"{folder}: {name} holds NaN or infinity; it is not saved, and earlier checkpoints are whole")
 
 
-def refuse_without_space(folder: Path, needed: int) -> None:
+def refuse_without_space(folder: Path, needed: int, files: int, before: str) -> None:
+    """Raises StorageError: there are fewer bytes than `needed`, or as many `files` cannot be made."""
     free = free_bytes(folder)
     if free < needed:
+        raise StorageError(f"{folder}: needs {needed:,} bytes, {free:,} are free there; make room and start again. {before}")
+    system = os.statvfs(standing(folder))
+    if system.f_files and system.f_favail < files:
         raise StorageError(
-            f"{folder}: needs {needed:,} bytes, {free:,} are free there; make room and start again. Earlier checkpoints are whole"
+            f"{folder}: needs {files} files, {system.f_favail} more can be made on that file system, which has no inodes left "
+            f"({free:,} bytes are free, {needed:,} needed); remove some files and start again. {before}"
         )
 
 
 def free_bytes(path: Path) -> int:
-    return shutil.disk_usage(next(parent for parent in path.absolute().parents if parent.exists())).free
+    return shutil.disk_usage(standing(path)).free
+
+
+def standing(path: Path) -> Path:
+    """The folder above `path` that is there."""
+    return next(parent for parent in path.absolute().parents if parent.exists())
 
 
 class Checkpoints:
@@ -77,33 +112,66 @@ class Checkpoints:
 
     def __init__(self, folder: Path, *, keep_last: int = 5):
         self.folder, self.keep_last = folder, max(LEAST_KEPT, keep_last)
+        self.saved = self.steps()[-1:]
+        """the newest, as long as this process remembers: its folder may be taken away"""
 
     def save(self, model: nn.Module, optimiser: torch.optim.Optimizer, state: Mapping[str, Any]) -> Path:
         """Write the checkpoint of state["position"]["step"], point `best` to the best, and remove the oldest beyond `keep_last`."""
         folder = self.folder / f"step_{state['position']['step']}"
         tensors = {WEIGHTS: dict(model.named_parameters()), MOMENTS: state_tensors(model, optimiser)}
-        write_folder(folder, tensors, state)
-        self.point_to_best(state["best"]["step"])
+        before = f"Earlier checkpoints are whole; the last is {self.saved[0].name}" if self.saved else "There is no earlier checkpoint"
+        self.refuse_gone(folder)
+        self.folder.mkdir(exist_ok=True)
+        try:
+            write_folder(folder, tensors, state, before=before)
+            self.saved = [folder]
+            self.point_to_best(state["best"]["step"])
+        except StorageError:
+            self.refuse_gone(folder)
+            raise
         for old in self.steps()[: -self.keep_last]:
             if old != self.best:
-                remove(old)
+                discard(old)
         return folder
+
+    def refuse_gone(self, folder: Path) -> None:
+        """Raises StorageError: the run folder was taken away. It is not made anew, since a run is more than its checkpoints."""
+        if not self.folder.parent.is_dir():
+            last = f"the last one saved was {self.saved[0].name}" if self.saved else "none was saved before"
+            raise StorageError(
+                f"{folder}: cannot be saved, since {self.folder.parent} is gone; {last}. Put it back, or train elsewhere"
+            )
 
     @property
     def best(self) -> Path | None:
         """The checkpoint with the best validation; None where there is none, or it is gone."""
-        with suppress(OSError, UnicodeDecodeError):
-            folder = self.folder / (self.folder / "best").read_text(encoding="utf-8").strip()
-            return folder if folder in self.steps() else None
+        with suppress(CheckpointError):
+            return self.named_best()
+
+    def named_best(self) -> Path | None:
+        """The checkpoint that the file `best` names; None where training has not named any.
+
+        Raises CheckpointError: the file names none that is there. Another one in its place would be a guess.
+        """
+        file = self.folder / BEST
+        if not os.path.lexists(file):
+            return None
+        with wrong_with_the_run():
+            name = read_stored(file, MOST_NAME).decode("utf-8", errors="replace").strip()
+        steps = self.steps()
+        if self.folder / name not in steps:
+            others = ", ".join(["latest", *(step.name for step in steps)])
+            raise CheckpointError(f"{file}: names {in_brief(name)}, which is not there; choose by --checkpoint one of {others}")
+        return self.folder / name
 
     def point_to_best(self, step: int) -> None:
         best = self.folder / f"step_{step}"
         if best == self.best:
             return
         if step and best.is_dir():
-            replace_text(self.folder / "best", best.name)
+            replace_text(self.folder / BEST, best.name)
         elif self.best is None:
-            (self.folder / "best").unlink(missing_ok=True)
+            (self.folder / BEST).unlink(missing_ok=True)
 
     def steps(self) -> list[Path]:
         """The step folders, oldest first, verified or not."""
@@ -145,16 +213,18 @@ class Checkpoints:
         if complaints:
             complaints.append(f"{self.folder}: going on from {folder.name}; what is newer is set aside as step_N.damaged")
         self.point_to_best(state["best"]["step"])
+        best = state["best"]["step"]
+        if best and self.best is None:
+            complaints.append(f"{self.folder}: step_{best}, the best, is gone; best is the latest until a better one")
         return state, complaints
 
     def sweep(self) -> None:
-        """Remove what a killed process left behind; one that still writes here keeps what it writes."""
-        if self.folder.is_dir():
-            for name in {file.name.partition(".partial-")[0] for file in self.folder.glob("*.partial-*")}:
-                remove_leftovers(self.folder / name)
-            for old in self.folder.glob("*.old-*"):
-                shutil.rmtree(old, ignore_errors=True)
-            (self.folder / "best.tmp").unlink(missing_ok=True)
+        """Put in order what killed processes left; one that still writes here keeps what it writes."""
+        self.folder.mkdir(exist_ok=True)
+        put_back_all(self.folder)
+        for leftover in (*self.folder.glob("*.partial-*"), *self.folder.glob("*.old-*")):
+            remove_unlocked(leftover)
+        temporary(self.folder / BEST).unlink(missing_ok=True)
 
 
 def steps_taken(state: Mapping[str, Any]) -> int:
@@ -166,28 +236,29 @@ def step_of(folder: Path) -> int:
     return int(folder.name.removeprefix("step_"))
 
 
-def remove(folder: Path) -> None:
-    """Take a checkpoint out of the row at once, then delete it: a kill in between leaves no half of one."""
-    old = folder.with_name(f"{folder.name}.old-0")
-    shutil.rmtree(old, ignore_errors=True)
-    folder.rename(old)
-    shutil.rmtree(old, ignore_errors=True)
-
-
 def set_aside(folder: Path) -> None:
     aside = folder.with_name(f"{folder.name}.damaged")
     shutil.rmtree(aside, ignore_errors=True)
     folder.rename(aside)
 
 
+def temporary(file: Path) -> Path:
+    return file.with_name(file.name + ".tmp")
+
+
 def replace_text(file: Path, text: str) -> None:
-    """Write a small file so that a reader sees the old text or the new, never neither."""
-    temporary = file.with_name(file.name + ".tmp")
-    temporary.write_text(text, encoding="utf-8")
-    put_in_place(temporary, file)
+    """Write a small file so that a reader sees the old text or the new, never neither. Raises StorageError; the old one stays then."""
+    new = temporary(file)
+    try:
+        new.write_text(text, encoding="utf-8")
+        put_in_place(new, file)
+    except OSError as error:
+        with suppress(OSError):
+            new.unlink(missing_ok=True)
+        raise StorageError(f"{file}: could not be written: {error.strerror or error}; make room or permit it, and start again") from error
 
 
-def put_in_place(temporary: Path, file: Path) -> None:
-    sync(temporary)
-    temporary.replace(file)
+def put_in_place(new: Path, file: Path) -> None:
+    sync(new)
+    new.replace(file)
     sync(file.parent)

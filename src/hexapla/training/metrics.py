@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+from hexapla.errors import StorageError
 from hexapla.training.checkpoint import replace_text
 
 
@@ -13,7 +14,7 @@ class MetricsLog:
     """A listener that writes the file; updates are averaged over windows of `every`.
 
     After a resume the lines are those of a run without a stop: later ones are removed, and a window goes on where it was cut.
-    What is not finite is written as null. A disk that refuses stops this file, not the training.
+    What is not finite is written as null. A disk that refuses costs lines, with one warning, and never the training.
     """
 
     def __init__(self, file: Path, every: int, *, from_step: int = 0, window: dict[str, float] | None = None):
@@ -22,19 +23,23 @@ class MetricsLog:
         """sums since the last line: loss and surprise in nats, targets, seconds, left_out; goes into checkpoints"""
         self.about: dict[str, Any] | None = None
         self.broken = False
-        if file.exists():
-            kept = [line for line in file.read_text(encoding="utf-8", errors="replace").split("\n") if keeps(line, from_step)]
-            replace_text(file, "".join(line + "\n" for line in kept))
+        try:
+            remove_later_lines(file, from_step)
+        except (OSError, StorageError) as error:
+            self.lose(error)
 
     def write(self, event: str, record: dict[str, Any]) -> None:
         line = json.dumps({"event": event, **{name: plain(value) for name, value in record.items()}})
         try:
-            with self.file.open("a", encoding="utf-8") as out:
-                out.write(line + "\n")
+            append_line(self.file, line)
         except OSError as error:
-            if not self.broken:
-                logging.getLogger(__name__).warning("%s: %s; training goes on and measures are lost", self.file, error.strerror)
-            self.broken = True
+            self.lose(error)
+
+    def lose(self, error: OSError | StorageError) -> None:
+        if not self.broken:
+            reason = error.strerror if isinstance(error, OSError) else error
+            logging.getLogger(__name__).warning("%s: %s; training goes on and measures are lost", self.file, reason)
+        self.broken = True
 
     def on_start(self, record: dict[str, Any]) -> None:
         self.about = record
@@ -79,6 +84,29 @@ class MetricsLog:
     def on_end(self, record: dict[str, Any]) -> None:
         if self.about is None:
             self.write("end", record)
+
+
+def remove_later_lines(file: Path, from_step: int) -> None:
+    """Keep the whole lines of steps that are not made again; where that is all of them, the file is not touched."""
+    file.with_name(file.name + ".tmp").unlink(missing_ok=True)
+    if file.exists():
+        text = file.read_text(encoding="utf-8", errors="replace")
+        kept = "".join(line + "\n" for line in text.split("\n") if keeps(line, from_step))
+        if kept != text:
+            replace_text(file, kept)
+
+
+def append_line(file: Path, line: str) -> None:
+    """Raises OSError; half a line is taken back then, so that the next one is whole."""
+    with file.open("ab", buffering=0) as out:
+        whole = out.tell()
+        content = f"{line}\n".encode()
+        try:
+            while content:
+                content = content[out.write(content) :]
+        except OSError:
+            out.truncate(whole)
+            raise
 
 
 def keeps(line: str, from_step: int) -> bool:

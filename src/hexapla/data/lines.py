@@ -12,6 +12,7 @@ their first line is handed out.
 import os
 from collections.abc import Iterator
 
+from hexapla.data.encodings import remedy, remedy_for_nul
 from hexapla.data.opening import shown, text_blocks
 from hexapla.errors import DataError
 
@@ -85,7 +86,7 @@ def _refuse_long_line(name: str, held: bytes, line: int, limit: int) -> None:
 
 
 def _undecodable(name: str, part: bytes, first_line: int, offset: int) -> DataError:
-    """The error for the first byte of `part` that is no text, with a guess at what the file is. A guess is never acted on."""
+    """The error for the first byte of `part` that is no text, with a guess at what the file is."""
     nul = part.find(b"\0")
     at, cut_off = nul, False
     try:
@@ -96,32 +97,7 @@ def _undecodable(name: str, part: bytes, first_line: int, offset: int) -> DataEr
     line = first_line + part.count(b"\n", 0, at)
     place = f"{name}:{line}: byte {offset + at} (0x{part[at]:02x})"
     if at == nul:
-        looks_wide = part[:4096].count(b"\0") > len(part[:4096]) // 5
-        wide = "UTF-16LE" if part[1:4096:2].count(b"\0") >= part[0:4096:2].count(b"\0") else "UTF-16BE"
-        cure = f"the file looks like UTF-16: iconv -f {wide} -t UTF-8" if looks_wide else "remove it: tr -d '\\000'"
-        return DataError(f"{place} is NUL, which text never holds; {cure}")
+        return DataError(f"{place} is NUL, which text never holds; {remedy_for_nul(part, at)}")
     if cut_off:
         return DataError(f"{place} begins a UTF-8 character that the file does not finish; it may be cut off: fetch it again")
-    start = part.rfind(b"\n", 0, at) + 1
-    stop = part.find(b"\n", at)
-    return DataError(
-        f"{place} is not UTF-8; {_likely_encoding(part[start : stop if stop >= 0 else None], part[max(0, at - 2**15) : at + 2**15])}"
-    )
-
-
-def _likely_encoding(line: bytes, around: bytes) -> str:
-    """What a line that is not UTF-8 might be, and how to convert the file."""
-    tried = around.decode("utf-8", "replace")
-    damaged = tried.count("\ufffd")
-    if sum(not char.isascii() for char in tried) - damaged >= damaged:
-        return "other characters are, so the file is damaged here or mixes encodings: mend this line"
-    if sum(byte >= 0x80 for byte in line) > 0.3 * len(line):
-        for encoding, label, first, last in (("cp1251", "WINDOWS-1251", "а", "я"), ("gb18030", "GB18030", "\u4e00", "\u9fff")):
-            letters = [char for char in line.decode(encoding, "replace") if not char.isascii()]
-            if sum(first <= char <= last for char in letters) > 0.7 * len(letters):
-                return f"it may be {label}: iconv -f {label} -t UTF-8"
-    try:
-        line.decode("cp1252")
-    except UnicodeDecodeError:
-        return "convert the file to UTF-8 with iconv, if it is text"
-    return "it may be Latin-1/cp1252: iconv -f WINDOWS-1252 -t UTF-8"
+    return DataError(f"{place} is not UTF-8; {remedy(part, at)}")

@@ -13,7 +13,7 @@ from typing import Protocol
 from hexapla.errors import DataError, StorageError
 
 BLOCK_BYTES = 2**20
-BOMB_BYTES, BOMB_RATIO = 2**30, 500  # text never shrinks so far; what does is refused before it fills a disk
+BOMB_BYTES, BOMB_RATIO = 2**28, 500  # text never shrinks so far; what does is refused before it fills a disk
 XZ_MEMORY_BYTES = 2**29
 
 _PASSED_IN = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")  # standard input and the shell's <(command): never block on opening
@@ -23,7 +23,12 @@ _MAGIC = (
     (b"\xfd7zXZ\0", "xz data", "name it .xz, or read it through: xz -dc"),
     (b"BZh", "bzip2 data", "read it through: bzip2 -dc"),
     (b"\x28\xb5\x2f\xfd", "Zstandard data", "read it through: zstd -dc"),
+    (b"\x04\x22\x4d\x18", "LZ4 data", "read it through: lz4 -dc"),
+    (b"LZIP", "lzip data", "read it through: lzip -dc"),
+    (b"\x1f\x9d", "compress data", "read it through: uncompress -c"),
     (b"PK\x03\x04", "a ZIP archive, or an Excel or Word file", "export it as plain UTF-8 text"),
+    (b"PK\x05\x06", "an empty ZIP archive", ""),
+    (b"Rar!\x1a\x07", "a RAR archive", "unpack it first"),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Excel or Word file", "export it as plain UTF-8 text"),
     (b"%PDF-", "a PDF document", "extract its text first"),
     (b"{\\rtf", "an RTF document", "export it as plain UTF-8 text"),
@@ -36,7 +41,10 @@ _MAGIC = (
     (b"ARROW1\0", "an Arrow file", "give the text it was prepared from"),
     (b"PAR1", "a Parquet file", "export its columns as text"),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive", "unpack it first"),
+    (b"\x93NUMPY", "a NumPy array", "write its texts to a text file"),
+    (b"\x89HDF\r\n", "an HDF5 file", "export it as text"),
     (b"\xff\xfe\0\0", "UTF-32 text", "convert it: iconv -f UTF-32 -t UTF-8"),
+    (b"\0\0\xfe\xff", "UTF-32 text", "convert it: iconv -f UTF-32 -t UTF-8"),
     (b"\xff\xfe", "UTF-16 text", "convert it: iconv -f UTF-16 -t UTF-8"),
     (b"\xfe\xff", "UTF-16 text", "convert it: iconv -f UTF-16 -t UTF-8"),
 )
@@ -66,7 +74,7 @@ def text_blocks(file: str | os.PathLike[str]) -> Iterator[bytes]:
         head += block
         if len(head) >= 512 or b"\n" in head:
             break
-    _refuse_binary(name, head)
+    _refuse_binary(name, head, packed=decoder is not None)
     if head:
         yield head
     yield from blocks
@@ -84,22 +92,47 @@ def _stored_blocks(file: str | os.PathLike[str]) -> Iterator[bytes]:
                 yield block
             return
         _refuse_unreadable(file)
-        with Path(file).open("rb", buffering=0) as stream:
+        with os.fdopen(_opened(file), "rb", buffering=0) as stream:
+            before = os.fstat(stream.fileno())
             while block := stream.read(BLOCK_BYTES):
                 yield block
+            _refuse_changed(name, before, os.fstat(stream.fileno()))
     except (OSError, ValueError) as error:
         raise _refusal(name, error) from error
 
 
+def _opened(file: str | os.PathLike[str]) -> int:
+    """Opening never waits, as it would for the writer of a pipe that took the place of a file just looked at; reading may."""
+    handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK)
+    os.set_blocking(handle, True)
+    return handle
+
+
 def _refuse_unreadable(file: str | os.PathLike[str]) -> None:
     """Refuse, without opening it, what would block or is no file."""
-    mode = Path(file).stat().st_mode
+    if not os.fspath(file):
+        raise DataError('"": no name a file can have; check the path')
+    status = Path(file).stat()
     kinds = ((stat.S_ISDIR, "a folder"), (stat.S_ISSOCK, "a socket"), (stat.S_ISFIFO, "a named pipe"), (stat.S_ISBLK, "a device"))
-    kind = next((what for is_kind, what in (*kinds, (stat.S_ISCHR, "a device")) if is_kind(mode)), None)
+    kind = next((what for is_kind, what in (*kinds, (stat.S_ISCHR, "a device")) if is_kind(status.st_mode)), None)
+    if kind is None and status.st_dev in _kernel_devices():
+        kind = "a file of the kernel's"
     if kind is None or (kind != "a folder" and os.fspath(file).startswith(_PASSED_IN)):
         return
     remedy = "name a file in it" if kind == "a folder" else 'give a plain file, or "-" and pipe the text in'
     raise DataError(f"{shown(file)}: {kind}, not a text file; {remedy}")
+
+
+def _kernel_devices() -> set[int]:
+    """Device numbers of /proc and /sys, whose files look plain, and of which some never end and others block."""
+    return {place.stat().st_dev for place in (Path("/proc"), Path("/sys")) if place.exists()}
+
+
+def _refuse_changed(name: str, before: os.stat_result, after: os.stat_result) -> None:
+    """Raises DataError: half of what was read may be of another text."""
+    if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+        sizes = "" if before.st_size == after.st_size else f" from {before.st_size:,} to {after.st_size:,} bytes"
+        raise DataError(f"{name}: changed{sizes} while it was read; wait until it is written, or copy it, and start again")
 
 
 def _refusal(name: str, error: OSError | ValueError) -> DataError | StorageError:
@@ -121,12 +154,16 @@ def _refusal(name: str, error: OSError | ValueError) -> DataError | StorageError
     return StorageError(f"{name}: reading failed: {error.strerror or error}; check the disk and try again")
 
 
-def _refuse_binary(name: str, head: bytes) -> None:
+def _refuse_binary(name: str, head: bytes, *, packed: bool) -> None:
     for magic, what, remedy in _MAGIC:
         if head.startswith(magic) and (magic != b"BZh" or head[4:10] == b"1AY&SY"):
+            if packed:
+                raise DataError(f"{name}: {what} inside, not UTF-8 text; unpack it, and give plain text, one sentence a line")
             raise DataError(f"{name}: {what}, not UTF-8 text; {remedy or 'give plain text, one sentence a line'}")
     if head[257:262] == b"ustar":
         raise DataError(f"{name}: a tar archive, not UTF-8 text; unpack it first")
+    if b"\x1b$B" in head or b"\x1b$@" in head:
+        raise DataError(f"{name}: ISO-2022-JP text, not UTF-8 text; convert it: iconv -f ISO-2022-JP -t UTF-8")
 
 
 class _Decoder(Protocol):

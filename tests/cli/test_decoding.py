@@ -16,7 +16,7 @@ NOTHING: dict[str, Any] = {
     "beam": None, "greedy": False, "sample": False, "penalty": None, "length_penalty": None,
     "temperature": None, "top_k": None, "top_p": None, "seed": None,
 }  # fmt: skip
-NO_RULES: dict[str, Any] = {"suppress": None, "no_repeat": None, "min_length": None, "max_length": None, "max_extra": None}
+NO_RULES: dict[str, Any] = {"max_source": None, "suppress": None, "no_repeat": None, "min_length": None, "max_length": None, "max_extra": None}
 
 
 def chosen(**asked: Any) -> Callable[[Strategy], Strategy]:
@@ -72,8 +72,8 @@ def test_rules_not_given_stay_as_configured():
     target = learn_tokenizer(Characters(), ["abc"])
     configured = Rules(max_extra=7, no_repeat=2, suppress=(5,))
     assert rules(configured, target) == configured
-    expected = Rules(max_extra=7, no_repeat=0, min_length=3, suppress=(5, *target.encode("b")))
-    assert rules(configured, target, min_length=3, no_repeat=0, suppress=["b"]) == expected
+    expected = Rules(max_source=99, max_extra=7, no_repeat=0, min_length=3, suppress=(5, *target.encode("b")))
+    assert rules(configured, target, max_source=99, min_length=3, no_repeat=0, suppress=["b"]) == expected
 
 
 def test_a_piece_that_is_none_is_refused_with_those_near_it():

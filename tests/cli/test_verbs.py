@@ -72,10 +72,31 @@ def test_translate_as_json_tells_what_became_of_each_line(folder, written):
     rows = [json.loads(line) for line in written("translate", f"{folder}/lines", "--json", "--max-length", "3", "--min-length", "3")]
     assert [row["blank"] for row in rows] == [not line.strip() for line in LINES]
     for row in rows:
-        assert row.keys() == {"text", "score", "log_prob", "length", "truncated", "blank"}
+        assert row.keys() == {"text", "score", "log_prob", "length", "truncated", "cut", "left_out", "blank"}
         assert (row["score"] is None) == row["blank"]
         assert row["length"] <= 3 + 1  # the end token counts
         assert row["length"] == 0 if row["blank"] else row["log_prob"] < 0
+
+
+def test_a_line_that_is_not_read_to_its_end_is_flagged_named_and_counted(folder, capsys):
+    assert run(["translate", f"{folder}/run", f"{folder}/lines", "--json", "--max-source", "3", "--n-best", "2"]) == 0
+    out, err = capsys.readouterr()
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert [(row["cut"], row["left_out"]) for row in rows] == [(True, 2), (False, 0), (True, 4), (False, 0), (False, 0)]
+    assert all(each["left_out"] == row["left_out"] for row in rows for each in row["alternatives"])
+    assert err.splitlines()[:2] == [
+        "line 1: too long, its last 2 tokens were not read (--max-source)",
+        "line 3: too long, its last 4 tokens were not read (--max-source)",
+    ]
+    assert err.splitlines()[2].startswith("translated 5 lines, 2 of them blank; of 2 only the beginning was read (--max-source)")
+
+
+def test_of_many_cut_lines_the_first_are_named_and_all_counted(folder, tmp_path, capsys):
+    (tmp_path / "long").write_text("a b c\n" * 15)
+    assert run(["translate", f"{folder}/run", f"{tmp_path}/long", "--max-source", "3", "--max-length", "1"]) == 0
+    err = capsys.readouterr().err.splitlines()
+    assert [line.split(":")[0] for line in err[:-1]] == [f"line {number}" for number in range(1, 11)]
+    assert "translated 15 lines; of 15 only the beginning was read" in err[-1]
 
 
 def test_n_best_numbers_the_lines_and_ranks_each(folder, written):

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import pytest
 import torch
+from forgetful import Forgetful
 from tables import (
     BANNED,
     EOS,
@@ -208,31 +209,6 @@ def test_neighbours_order_and_padding_change_nothing(name):
     assert found(rows, width=33) == together
 
 
-class Forgetful:
-    """A Transformer that keeps no cache: each step reads everything again."""
-
-    def __init__(self, model):
-        self.model, self.specials = model, model.specials
-
-    def begin(self, source):
-        return Everything(source, torch.zeros(len(source), 0, dtype=torch.long))
-
-    def step(self, ids, state):
-        state.ids = torch.cat([state.ids, ids[:, None]], dim=1)
-        return self.model(state.source, state.ids)[:, -1]
-
-    def __call__(self, source, target):
-        return self.model(source, target)
-
-
-class Everything:
-    def __init__(self, source, ids):
-        self.source, self.ids = source, ids
-
-    def reorder(self, rows):
-        self.source, self.ids = self.source[rows], self.ids[rows]
-
-
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_the_cache_changes_nothing(name):
     strategy, n_best = STRATEGIES[name]
@@ -277,8 +253,17 @@ def test_a_source_of_its_end_token_alone_is_translated_like_any():
         (Beam(width=2), Rules(), 3, "n-best = 3: must not exceed the beam width 2; widen the beam"),
         (Beam(), Rules(), 0, "n-best = 0: must be at least 1"),
         (Beam(width=0), Rules(), 1, "width = 0: must be at least 1"),
-        (Beam(length_penalty=5000.0), Rules(), 1, "length_penalty = 5000.0: must be between -10 and 10"),
-        (Beam(length_penalty=-11.0), Rules(), 1, "length_penalty = -11.0: must be between -10 and 10"),
+        (Sample(), Rules(), 1025, "n-best = 1025: must be at most 1024"),
+        (Beam(), Rules(), True, "n-best = true: must be an integer"),
+        (Beam(width=True), Rules(), 1, "width = true: must be an integer"),
+        (Beam(width=2**20), Rules(), 1, f"width = {2**20}: must be at most 1024"),
+        (Beam(length_penalty=1e308), Rules(), 1, "length_penalty = 1e+308: must be at most 10"),
+        (Beam(length_penalty=-11.0), Rules(), 1, "length_penalty = -11.0: must be at least -10"),
+        (Beam(length_penalty=math.nan), Rules(), 1, "length_penalty = NaN: must be a finite number"),
+        (Beam(), Rules(max_length=0), 1, "max_length = 0: must be at least 1"),
+        (Beam(), Rules(max_length=10**30), 1, f"max_length = {10**30}: must be at most 100000"),
+        (Beam(), Rules(max_extra=10**9), 1, f"max_extra = {10**9}: must be at most 100000"),
+        (Beam(), Rules(min_length=10**9), 1, f"min_length = {10**9}: must be at most 100000"),
         (Sample(temperature=0.0), Rules(), 1, "temperature = 0.0: must be above 0"),
         (Beam(), Rules(min_length=9, max_length=8), 1, "min_length = 9: must not exceed max_length = 8"),
         (Beam(), Rules(max_extra=-1), 1, "max_extra = -1: must be at least 0"),

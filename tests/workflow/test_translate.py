@@ -186,15 +186,11 @@ def learned(tmp_path_factory) -> Run:
     return made(tmp_path_factory.mktemp("learned"), Characters(), positions=Learned(length=9))
 
 
-def test_a_line_longer_than_learned_positions_is_named(learned):
-    message = refused(DataError, learned, ["abcdefa", "", "abcdefab"])
-    assert message == (
-        "line 3: 9 tokens, the end token included, but the model's learned positions serve up to 8; "
-        "shorten the text, or train with model.positions.kind = sinusoidal"
-    )
-    with pytest.raises(DataError, match=r"^line 7: 9 tokens"):
-        list(translate_stream(learned, ["a"] * 6 + ["abcdefab"], chunk=2))
-    assert refused(DataError, learned, ["a"], prefix="abcdefab").startswith("prefix: 9 tokens, the end token included")
+def test_of_a_line_longer_than_learned_positions_the_beginning_is_translated(learned):
+    lines = ["abcdefa", "", "abcdefab"]
+    assert [each.left_out for each in translate(learned, lines, rules=SHORT)] == [0, 0, 1]
+    assert texts(translate(learned, lines[2:], rules=SHORT)) == texts(translate(learned, lines[:1], rules=SHORT))
+    assert refused(ConfigError, learned, ["a"], prefix="abcdefab") == "prefix: 8 tokens, but at most 7 may be given; shorten it"
 
 
 def test_an_output_ends_where_learned_positions_do(learned):
@@ -205,9 +201,12 @@ def test_an_output_ends_where_learned_positions_do(learned):
 
 def test_a_line_that_is_no_text_is_named(run):
     said = "U+D800 is half of a surrogate pair and no character; repair the text"
-    assert refused(DataError, run, ["", "", "a\ud800"]) == f"lines 1 to 3: text 3, character 2: {said}"
-    with pytest.raises(DataError, match=r"^lines 3 to 4: text 1, character 1"):
+    assert refused(DataError, run, ["", "", "a\ud800"]) == f"line 3, character 2: {said}"
+    with pytest.raises(DataError, match=r"^line 3, character 1"):
         list(translate_stream(run, ["a", "b", "\ud800", "c"], chunk=2))
+    assert refused(DataError, run, ["a", None]) == "line 2: is a NoneType; give a str for each line"
+    with pytest.raises(DataError, match=r"^line 3: is a bytes"):
+        list(translate_stream(run, ["a", "b", b"a"], chunk=2))
 
 
 def test_a_prefix_that_the_vocabulary_cannot_write_is_refused(run, tmp_path):
@@ -215,6 +214,7 @@ def test_a_prefix_that_the_vocabulary_cannot_write_is_refused(run, tmp_path):
         refused(ConfigError, run, ["a"], prefix="az")
         == "prefix 'az': the target vocabulary cannot write it; choose other words or characters"
     )
+    assert refused(ConfigError, run, ["a"], prefix="a\udc80").startswith("prefix 'a\\udc80': the target vocabulary cannot write it")
     words = made(tmp_path, Words())
     assert translate(words, ["abc"], rules=SHORT, prefix="fed cba")[0].text.startswith("fed cba")
     assert refused(ConfigError, words, [""], prefix="fed up").startswith("prefix 'fed up': ")
@@ -230,6 +230,8 @@ def test_rules_that_leave_nothing_to_write_name_the_line(run):
     [
         ("abc", {}, "lines is one string; give a list of lines, as in translate(run, [line])"),
         ([""], {"batch_size": 0}, "batch_size = 0: must be at least 1"),
+        ([""], {"batch_size": 2.5}, "batch_size = 2.5: must be an integer"),
+        ([], {"rules": Rules(max_source=0)}, "max_source = 0: must be at least 1"),
         ([""], {"n_best": 9}, "n-best = 9: must not exceed the beam width 4; widen the beam"),
         ([], {"strategy": Beam(width=0)}, "width = 0: must be at least 1"),
         ([], {"rules": Rules(min_length=2, max_length=1)}, "min_length = 2: must not exceed max_length = 1"),

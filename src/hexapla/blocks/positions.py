@@ -37,10 +37,10 @@ class SinusoidalPositions(nn.Module):
         self.register_buffer("table", sinusoids(256, d_model, layout=self.layout), persistent=False)
 
     def forward(self, x: Float[Tensor, "B T D"], start: int = 0) -> Float[Tensor, "B T D"]:
-        end = start + x.shape[1]
-        if end > len(self.table):
-            self.table = sinusoids(2 * end, self.d_model, layout=self.layout).to(self.table)
-        return x + self.table[start:end]
+        end, table = start + x.shape[1], self.table
+        if end > len(table):  # another thread may put a shorter one in its place, so this call keeps to its own
+            self.table = table = sinusoids(2 * end, self.d_model, layout=self.layout).to(table)
+        return x + table[start:end]
 
 
 class LearnedPositions(nn.Module):

@@ -51,6 +51,7 @@ def chosen_rules(
     configured: "Rules",
     target: "Tokenizer",
     *,
+    max_source: int | None,
     suppress: list[str] | None,
     no_repeat: int | None,
     min_length: int | None,
@@ -58,7 +59,7 @@ def chosen_rules(
     max_extra: int | None,
 ) -> "Rules":
     """The run's rules, changed by what is given; `suppress` names pieces of the target. Raises ConfigError: there is no such piece."""
-    changes = given(no_repeat=no_repeat, min_length=min_length, max_length=max_length, max_extra=max_extra)
+    changes = given(max_source=max_source, no_repeat=no_repeat, min_length=min_length, max_length=max_length, max_extra=max_extra)
     if suppress:
         changes["suppress"] = (*configured.suppress, *(id_of(piece, target) for piece in suppress))
     return replace(configured, **changes)

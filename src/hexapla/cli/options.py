@@ -11,6 +11,13 @@ BatchSize = Annotated[
     int, typer.Option("--batch-size", metavar="N", min=1, help="Sentences computed at once; the output does not depend on it.")
 ]
 Threads = Annotated[int | None, typer.Option("--threads", metavar="N", min=1, help="CPU threads; unset: as PyTorch chooses.")]
+MaxSource = Annotated[
+    int | None, typer.Option("--max-source", metavar="N", min=1, help="Most tokens read of a source; unset: as the run is configured.")
+]
+Deterministic = Annotated[
+    bool,
+    typer.Option("--deterministic", metavar="", help="Text and scores to the last bit whatever stands beside a line; slower."),
+]
 AsJson = Annotated[bool, typer.Option("--json", metavar="", help="Write JSON to stdout.")]
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from hexapla.cli.console import say, write_lines
-from hexapla.cli.options import AsJson, BatchSize, CheckpointName, RunFolder, Threads, use_threads
+from hexapla.cli.options import AsJson, BatchSize, CheckpointName, Deterministic, MaxSource, RunFolder, Threads, use_threads
 
 
 def score(
@@ -13,6 +13,8 @@ def score(
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="Source text, a sentence a line.")],
     target: Annotated[str, typer.Argument(metavar="TARGET", help="Target text: line i translates line i of the source.")],
     as_json: AsJson = False,
+    max_source: MaxSource = None,
+    deterministic: Deterministic = False,
     batch_size: BatchSize = 64,
     checkpoint: CheckpointName = "best",
     threads: Threads = None,
@@ -28,7 +30,9 @@ def score(
 
     opened = Run.open(run, checkpoint=checkpoint)
     pairs = list(read_pairs(source, target))  # all of it first, since files that do not match are refused before a line is written
-    scores = score_pairs(opened, [s for s, _ in pairs], [t for _, t in pairs], batch_size=batch_size)
+    scores = score_pairs(
+        opened, [s for s, _ in pairs], [t for _, t in pairs], max_source=max_source, batch_size=batch_size, deterministic=deterministic
+    )
     if as_json:
         rows = [{"log_prob": s.log_prob, "length": s.length, "perplexity": s.perplexity} for s in scores]
         write_lines(json.dumps(row) for row in rows)

@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -13,13 +14,14 @@ import typer
 
 from hexapla.cli.console import say, write_lines
 from hexapla.cli.decoding import chosen_rules, chosen_strategy
-from hexapla.cli.options import BatchSize, CheckpointName, RunFolder, Threads, use_threads
+from hexapla.cli.options import BatchSize, CheckpointName, Deterministic, MaxSource, RunFolder, Threads, use_threads
 
 if TYPE_CHECKING:
     from hexapla.workflow.translate import Translation
 
 SEARCH = partial(typer.Option, rich_help_panel="Search")
 RULES = partial(typer.Option, rich_help_panel="Rules")
+NAMED = 10  # cut lines that are named one by one
 BATCHES_AT_ONCE = 16  # sorted by length together: what memory holds, and what the first line waits for
 
 
@@ -32,7 +34,7 @@ def translate(
     scores: Annotated[bool, typer.Option("--scores", metavar="", help="Begin each line with its score and a tab.")] = False,
     n_best: Annotated[int, typer.Option(metavar="N", min=1, help="So many translations a line: its number ||| text ||| score.")] = 1,
     as_json: Annotated[
-        bool, typer.Option("--json", metavar="", help="An object a line: text, score, log_prob, length, truncated, blank.")
+        bool, typer.Option("--json", metavar="", help="An object a line: text, scores, length, and what became of it.")
     ] = False,
     beam: Annotated[int | None, SEARCH(metavar="N", min=1, help="Hypotheses kept; unset: as the run is configured.")] = None,
     length_penalty: Annotated[float | None, SEARCH(metavar="ALPHA", help="Larger prefers longer output.")] = None,
@@ -51,7 +53,9 @@ def translate(
     min_length: Annotated[int | None, RULES(metavar="N", min=0, help="Fewest tokens.")] = None,
     max_length: Annotated[int | None, RULES(metavar="N", min=1, help="Most tokens, whatever the source.")] = None,
     max_extra: Annotated[int | None, RULES(metavar="N", min=0, help="Most tokens beyond the source's.")] = None,
+    max_source: MaxSource = None,
     checkpoint: CheckpointName = "best",
+    deterministic: Deterministic = False,
     batch_size: BatchSize = 64,
     threads: Threads = None,
 ) -> None:
@@ -68,25 +72,48 @@ def translate(
     strategy = choose(opened.config.decoding)
     rules = chosen_rules(
         opened.config.rules, opened.target,
-        suppress=suppress, no_repeat=no_repeat, min_length=min_length, max_length=max_length, max_extra=max_extra,
+        max_source=max_source, suppress=suppress, no_repeat=no_repeat, min_length=min_length, max_length=max_length, max_extra=max_extra,
     )  # fmt: skip
     render = (
         partial(as_object, alternatives=n_best > 1) if as_json else as_alternatives if n_best > 1 else as_scored_text if scores else as_text
     )
     chunk = chunk_size(files or ["-"], batch_size)
     stream = translate_stream(
-        opened, lines_of(files or ["-"]), strategy, rules=rules, n_best=n_best, prefix=prefix, batch_size=batch_size, chunk=chunk
-    )
-    lines, blank, truncated = 0, 0, 0
+        opened, lines_of(files or ["-"]), strategy,
+        rules=rules, n_best=n_best, prefix=prefix, batch_size=batch_size, deterministic=deterministic, chunk=chunk,
+    )  # fmt: skip
+    counts = Counts()
     with line_writer(output) as write:
         while results := list(islice(stream, chunk)):
-            write(line for number, result in enumerate(results, lines) for line in render(number, result))
-            lines += len(results)
-            blank += sum(result.blank for result in results)
-            truncated += sum(result.truncated for result in results)
-    notes = f"{lines:,} lines" + (f", {blank:,} of them blank" if blank else "")
-    cut = f"; {truncated:,} reached the longest output allowed and are cut off (--max-extra, --max-length)" if truncated else ""
-    say(f"translated {notes}{cut}")
+            write(line for number, result in enumerate(results, counts.lines) for line in render(number, result))
+            counts.add(results)
+    say(counts.summary())
+
+
+@dataclass
+class Counts:
+    """What became of the lines so far."""
+
+    lines: int = 0
+    blank: int = 0
+    truncated: int = 0
+    cut: int = 0
+
+    def add(self, results: "Sequence[Translation]") -> None:
+        """Also names the first lines that were cut."""
+        for number, result in enumerate(results, self.lines + 1):
+            self.cut += result.cut
+            if result.cut and self.cut <= NAMED:
+                say(f"line {number}: too long, its last {result.left_out:,} tokens were not read (--max-source)")
+        self.lines += len(results)
+        self.blank += sum(result.blank for result in results)
+        self.truncated += sum(result.truncated for result in results)
+
+    def summary(self) -> str:
+        blank = f", {self.blank:,} of them blank" if self.blank else ""
+        cut = f"; of {self.cut:,} only the beginning was read (--max-source)" if self.cut else ""
+        truncated = f"; {self.truncated:,} reached the longest output allowed and are cut off (--max-extra, --max-length)"
+        return f"translated {self.lines:,} lines{blank}{cut}{truncated if self.truncated else ''}"
 
 
 def chunk_size(files: Sequence[str], batch_size: int) -> int:
@@ -130,7 +157,7 @@ def as_object(number: int, translation: "Translation", *, alternatives: bool) ->
 
 
 def described(translation: "Translation") -> dict[str, object]:
-    names = ("text", "score", "log_prob", "length", "truncated", "blank")
+    names = ("text", "score", "log_prob", "length", "truncated", "cut", "left_out", "blank")
     return {name: getattr(translation, name) for name in names}
 
 

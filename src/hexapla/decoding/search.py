@@ -5,16 +5,14 @@ from collections.abc import Sequence
 import torch
 
 from hexapla.axes import Bool, Int, RowIds, SourceIds, Tensor
-from hexapla.config.decoding import Beam, Rules, Strategy
-from hexapla.config.edge import checked
+from hexapla.config.decoding import LARGEST_WIDTH, Beam, Rules, Strategy
+from hexapla.config.edge import checked, checked_count
 from hexapla.decoding.hypothesis import Candidates, Hypothesis, Live
 from hexapla.decoding.rules import Rule, Rulebook, rules_of
 from hexapla.decoding.score import NOT_A_NUMBER
 from hexapla.decoding.strategy import Chooser, chooser
 from hexapla.errors import CheckpointError, ConfigError
 from hexapla.models.contract import State, Transducer
-
-LARGEST_PENALTY = 10.0
 
 
 @torch.inference_mode()
@@ -60,13 +58,11 @@ def check(strategy: Strategy, rules: Rules, n_best: int) -> None:
     """Raises ConfigError: a setting out of its range, n_best above the beam's width, min_length above max_length."""
     checked(strategy)
     checked(rules)
-    if n_best < 1:
-        raise ConfigError(f"n-best = {n_best}: must be at least 1")
-    if isinstance(strategy, Beam):
-        if n_best > strategy.width:
-            raise ConfigError(f"n-best = {n_best}: must not exceed the beam width {strategy.width}; widen the beam")
-        if abs(strategy.length_penalty) > LARGEST_PENALTY:
-            raise ConfigError(f"length_penalty = {strategy.length_penalty}: must be between -{LARGEST_PENALTY:g} and {LARGEST_PENALTY:g}")
+    checked_count("n-best", n_best)
+    if isinstance(strategy, Beam) and n_best > strategy.width:
+        raise ConfigError(f"n-best = {n_best}: must not exceed the beam width {strategy.width}; widen the beam")
+    if n_best > LARGEST_WIDTH:
+        raise ConfigError(f"n-best = {n_best}: must be at most {LARGEST_WIDTH}")
     if rules.max_length is not None and rules.min_length > rules.max_length:
         raise ConfigError(f"min_length = {rules.min_length}: must not exceed max_length = {rules.max_length}")
 

@@ -2,16 +2,24 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
+from hexapla.config.edge import checked, checked_count
+from hexapla.config.model import Learned
 from hexapla.data.batches import collate, in_length_order
+from hexapla.data.subwords import refuse_surrogates
 from hexapla.decoding.score import forced_log_probs
-from hexapla.errors import CheckpointError, ConfigError, DataError
+from hexapla.errors import DataError
 from hexapla.runs import Run
-from hexapla.workflow.translate import device_of, refuse_beyond_positions
+from hexapla.training.memory import enough_memory_for
+from hexapla.workflow.alone import alone
+from hexapla.workflow.translate import device_of, fault_of, reach
+
+MOST_LOGITS = 2**24
+"""of a batch: the largest tensor there is"""
 
 
 @dataclass(frozen=True)
@@ -30,29 +38,56 @@ class Score:
         return math.exp(nats) if nats < 700 else math.inf
 
 
-def score(run: Run | str | Path, sources: Sequence[str], targets: Sequence[str], *, batch_size: int = 64) -> list[Score]:
+def score(
+    run: Run | str | Path,
+    sources: Sequence[str],
+    targets: Sequence[str],
+    *,
+    max_source: int | None = None,
+    batch_size: int = 64,
+    deterministic: bool = False,
+) -> list[Score]:
     """log P(targets[i] | sources[i]) for every i, by forced decoding, blank lines like any other. See docs/score.md.
 
-    Raises DataError: the two differ in number, a line cannot be encoded, or is longer than learned positions reach; CheckpointError:
-    the run; ConfigError: batch_size.
+    `deterministic` computes each pair by itself on one thread, so that its score is the same to the last bit whatever stands beside it.
+    `max_source`, unset: the run's, replaces rules.max_source.
+    Raises DataError: the two differ in number, a line cannot be encoded, is longer than max_source (a target: than the longest output for
+    that), or than learned positions reach; CheckpointError: the run; ConfigError: batch_size, max_source.
     """
     if len(sources) != len(targets):
         raise DataError(f"{len(sources)} sources, but {len(targets)} targets; target i must belong to source i")
-    if batch_size < 1:
-        raise ConfigError(f"batch_size = {batch_size}: must be at least 1")
+    checked_count("batch_size", batch_size)
     run = run if isinstance(run, Run) else Run.open(run)
+    rules = run.config.rules if max_source is None else checked(replace(run.config.rules, max_source=max_source))
+    refuse_surrogates(sources, name="source")
+    refuse_surrogates(targets, name="target")
     source, target = run.source.encode_batch(sources), run.target.encode_batch(targets)
-    for side, ids in (("source", source), ("target", target)):
-        for i, row in enumerate(ids):
-            refuse_beyond_positions(run, row, f"{side} {i + 1}")
+    refuse_longer(run, "source", source, rules.max_source)
+    refuse_longer(run, "target", target, rules.max_source + rules.max_extra)
     results = [Score(0.0, 1)] * len(sources)
     lengths = np.array([[len(s), len(t)] for s, t in zip(source, target, strict=True)]).reshape(-1, 2)
-    for rows in in_length_order(lengths, batch_size=batch_size):
+    together = {"batch_size": 1 if deterministic else batch_size, "batch_tokens": MOST_LOGITS // run.config.model.target_vocab}
+    for rows in in_length_order(lengths, **together):
         batch = collate([source[i] for i in rows], [target[i] for i in rows], run.model.specials).to(device_of(run))
-        try:
+        with alone(deterministic), fault_of(run), enough_memory_for(lambda batch=batch: str(batch), "lower --batch-size"):
             log_probs = forced_log_probs(run.model, batch.source, batch.target).double().sum(dim=1).tolist()
-        except CheckpointError as error:
-            raise CheckpointError(f"{run.path}: {error}") from None
         for i, log_prob in zip(rows, log_probs, strict=True):
             results[i] = Score(log_prob, len(target[i]) + 1)
     return results
+
+
+def refuse_longer(run: Run, side: str, texts: Sequence[Sequence[int]], most: int) -> None:
+    """Raises DataError: a text has more than `most` tokens, or more than learned positions reach."""
+    for number, ids in enumerate(texts, 1):
+        if len(ids) > most:
+            raise DataError(
+                f"{side} {number}: {len(ids):,} tokens, but at most {most:,} of a {side} are scored; shorten it, or raise max_source"
+            )
+        match run.config.model.positions:
+            case Learned(length=length) if len(ids) >= reach(length):
+                raise DataError(
+                    f"{side} {number}: {len(ids) + 1} tokens, the end token included, but the model's learned positions serve up to "
+                    f"{reach(length)}; shorten the text, or train with model.positions.kind = sinusoidal"
+                )
+            case _:
+                pass

@@ -2,21 +2,29 @@
 
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 
 import torch
 
-from hexapla.config.decoding import Rules, Strategy
+from hexapla.config.decoding import Beam, Rules, Strategy
+from hexapla.config.edge import checked_count
 from hexapla.config.model import Learned
 from hexapla.data.batches import WIDTH_STEP, collate, in_length_order
+from hexapla.data.subwords import refuse_surrogates
 from hexapla.decoding.hypothesis import Hypothesis
 from hexapla.decoding.search import check, search
 from hexapla.errors import CheckpointError, ConfigError, DataError
 from hexapla.runs import Run
+from hexapla.training.memory import enough_memory_for
+from hexapla.workflow.alone import alone
 
+LESS_AT_ONCE = "lower --batch-size, or the width of the beam (in training: training.validation.width)"
 BREAKS = str.maketrans("\n\r\0", "   ")
+MOST_POSITIONS = 2**14
+"""source positions, padded, times the rows that read them: what a search remembers in each decoder layer"""
 
 
 @dataclass(frozen=True)
@@ -33,10 +41,17 @@ class Translation:
     """tokens written, the end token included"""
     truncated: bool = False
     """the length limit ended the output: something else than the end token would have been likelier"""
+    left_out: int = 0
+    """tokens at the end of the line that were not read, since it has more than rules.max_source"""
     blank: bool = False
     """the line holds nothing that is seen (see `is_blank`): the model never saw it, and the output is empty"""
     alternatives: tuple["Translation", ...] = field(default=(), repr=False)
     """with n_best above 1: the n best outputs, this one first; fewer if there are no more"""
+
+    @property
+    def cut(self) -> bool:
+        """Whether only the beginning of the line was read."""
+        return self.left_out > 0
 
 
 def translate(
@@ -48,39 +63,40 @@ def translate(
     n_best: int = 1,
     prefix: str | None = None,
     batch_size: int = 64,
+    deterministic: bool = False,
     first_line: int = 1,
 ) -> list[Translation]:
     """Translate each line; the i-th result belongs to the i-th line, whatever the batches. See docs/translate.md.
 
-    Unset, strategy and rules are those of the run's config.toml. `prefix` is how every output must begin. `first_line` is the number
-    of lines[0] in messages.
-    Raises ConfigError: settings that cannot be; CheckpointError: the run; DataError: a line that cannot be encoded, or is longer than
-    learned positions reach.
+    Unset, strategy and rules are those of the run's config.toml. `prefix` is how every output must begin. `deterministic` computes each
+    line by itself on one thread, so that its text and scores are the same to the last bit whatever stands beside it. `first_line` is
+    the number of lines[0] in messages. Of a line longer than rules.max_source or than learned positions reach, the beginning is
+    translated, and `left_out` says so.
+    Raises ConfigError: settings that cannot be; CheckpointError: the run; DataError: a line that cannot be encoded.
     """
     if isinstance(lines, str):
         raise ConfigError("lines is one string; give a list of lines, as in translate(run, [line])")
-    if batch_size < 1:
-        raise ConfigError(f"batch_size = {batch_size}: must be at least 1")
+    checked_count("batch_size", batch_size)
     run = run if isinstance(run, Run) else Run.open(run)
     strategy, rules = strategy or run.config.decoding, within_positions(run, rules or run.config.rules)
     check(strategy, rules, n_best)
-    start = prefix_ids(run, prefix)
+    start = prefix_ids(run, prefix, rules)
     ids = encoded(run, lines, first_line)
     spoken = [i for i, row in enumerate(ids) if row]
-    for i in spoken:
-        refuse_beyond_positions(run, ids[i], f"line {first_line + i}")
+    read = {i: ids[i][: rules.max_source] for i in spoken}
     results = [Translation("", blank=True)] * len(lines)
-    for batch in in_length_order([len(ids[i]) for i in spoken], batch_size=batch_size):
+    rows_each = strategy.width if isinstance(strategy, Beam) else n_best
+    together = {"batch_size": 1 if deterministic else batch_size, "batch_tokens": MOST_POSITIONS // rows_each}
+    for batch in in_length_order([len(read[i]) for i in spoken], **together):
         rows = [spoken[j] for j in batch]
-        source = collate([ids[i] for i in rows], [[] for _ in rows], run.model.specials).source.to(device_of(run))
-        try:
+        source = collate([read[i] for i in rows], [[] for _ in rows], run.model.specials).source.to(device_of(run))
+        size = f"{len(rows)} lines at once, the longest line {first_line + rows[0]} with {len(read[rows[0]]):,} tokens"
+        with alone(deterministic), fault_of(run), enough_memory_for(lambda size=size: size, LESS_AT_ONCE):
             found = search(run.model, source, strategy, rules, n_best=n_best, prefixes=[start] * len(rows))
-        except CheckpointError as error:
-            raise CheckpointError(f"{run.path}: {error}") from None
         for i, hypotheses in zip(rows, found, strict=True):
             if not hypotheses:
                 raise ConfigError(f"line {first_line + i}: the rules leave nothing to write; loosen min_length, no_repeat or suppress")
-            results[i] = as_translation(run, hypotheses, n_best)
+            results[i] = as_translation(run, hypotheses, n_best, left_out=len(ids[i]) - len(read[i]))
     return results
 
 
@@ -93,14 +109,17 @@ def translate_stream(
     n_best: int = 1,
     prefix: str | None = None,
     batch_size: int = 64,
+    deterministic: bool = False,
     chunk: int = 1024,
 ) -> Iterator[Translation]:
     """`translate` over any number of lines in flat memory: `chunk` lines are read, sorted by length and translated at a time."""
-    if chunk < 1:
-        raise ConfigError(f"chunk = {chunk}: must be at least 1")
+    checked_count("chunk", chunk)
     run, lines, done = run if isinstance(run, Run) else Run.open(run), iter(lines), 0
     while some := list(islice(lines, chunk)):
-        yield from translate(run, some, strategy, rules=rules, n_best=n_best, prefix=prefix, batch_size=batch_size, first_line=done + 1)
+        yield from translate(
+            run, some, strategy, rules=rules, n_best=n_best, prefix=prefix, batch_size=batch_size, deterministic=deterministic,
+            first_line=done + 1,
+        )  # fmt: skip
         done += len(some)
 
 
@@ -111,46 +130,62 @@ def is_blank(line: str) -> bool:
 
 def encoded(run: Run, lines: Sequence[str], first_line: int) -> list[list[int]]:
     """The ids of each line, none of a blank one."""
+    for number, line in enumerate(lines, first_line):
+        if not isinstance(line, str):
+            raise DataError(f"line {number}: is a {type(line).__name__}; give a str for each line")
+    refuse_surrogates(lines, name="line", first=first_line)
+    return run.source.encode_batch(["" if is_blank(line) else line for line in lines])
+
+
+def prefix_ids(run: Run, prefix: str | None, rules: Rules) -> list[int]:
+    """Raises ConfigError: the target vocabulary cannot write the prefix, or it is too long."""
     try:
-        return run.source.encode_batch(["" if is_blank(line) else line for line in lines])
-    except DataError as error:
-        raise DataError(f"lines {first_line} to {first_line + len(lines) - 1}: {error}") from None
-
-
-def prefix_ids(run: Run, prefix: str | None) -> list[int]:
-    """Raises ConfigError: the target vocabulary cannot write the prefix."""
-    ids = run.target.encode(prefix or "")
+        ids = run.target.encode(prefix or "")
+    except DataError:
+        ids = [run.config.model.specials.unk]
     if run.config.model.specials.unk in ids:
         raise ConfigError(f"prefix {prefix!r}: the target vocabulary cannot write it; choose other words or characters")
-    refuse_beyond_positions(run, ids, "prefix")
+    if len(ids) > rules.max_source:
+        raise ConfigError(f"prefix: {len(ids):,} tokens, but at most {rules.max_source:,} may be given; shorten it")
     return ids
 
 
 def within_positions(run: Run, rules: Rules) -> Rules:
-    """An output no longer than learned positions reach: the decoder reads the start token before it."""
+    """Nothing longer than learned positions reach: the decoder reads the start token before the output, a source has its end token."""
     match run.config.model.positions:
         case Learned(length=length):
-            return replace(rules, max_length=min(rules.max_length or length, max(1, length - 1)))
+            return replace(
+                rules,
+                max_length=min(rules.max_length or length, max(1, length - 1)),
+                max_source=min(rules.max_source, max(1, reach(length) - 1)),
+            )
         case _:
             return rules
 
 
-def refuse_beyond_positions(run: Run, ids: Sequence[int], where: str) -> None:
-    """Raises DataError: `ids` and the end token, padded as a batch is, are more than learned positions reach."""
-    match run.config.model.positions:
-        case Learned(length=length) if len(ids) >= (reach := length - length % WIDTH_STEP):
-            raise DataError(
-                f"{where}: {len(ids) + 1} tokens, the end token included, but the model's learned positions serve up to {reach}; "
-                "shorten the text, or train with model.positions.kind = sinusoidal"
-            )
+def reach(length: int) -> int:
+    """Tokens, the end token included, that learned positions serve: a batch is padded."""
+    return length - length % WIDTH_STEP
 
 
-def as_translation(run: Run, hypotheses: Sequence[Hypothesis], n_best: int) -> Translation:
+def as_translation(run: Run, hypotheses: Sequence[Hypothesis], n_best: int, *, left_out: int) -> Translation:
     found = [
-        Translation(run.target.decode(h.ids).translate(BREAKS), score=h.score, log_prob=h.log_prob, length=h.length, truncated=h.truncated)
+        Translation(
+            run.target.decode(h.ids).translate(BREAKS),
+            score=h.score, log_prob=h.log_prob, length=h.length, truncated=h.truncated, left_out=left_out,
+        )
         for h in hypotheses
-    ]
+    ]  # fmt: skip
     return found[0] if n_best == 1 else replace(found[0], alternatives=tuple(found))
+
+
+@contextmanager
+def fault_of(run: Run) -> Iterator[None]:
+    """Says which run it is whose weights give no numbers."""
+    try:
+        yield
+    except CheckpointError as error:
+        raise CheckpointError(f"{run.path}: {error}") from None
 
 
 def device_of(run: Run) -> torch.device:

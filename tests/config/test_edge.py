@@ -72,7 +72,7 @@ def test_a_value_of_another_type_is_refused(path, value, words):
         ("decoding", {"kind": "sample", "top_p": 1.5}, "decoding.top_p = 1.5: must be at most 1"),
         ("decoding", {"kind": "sample", "top_p": float("nan")}, "decoding.top_p = NaN: must be a finite number"),
         ("decoding", {"kind": "beam", "length_penalty": float("inf")}, "decoding.length_penalty = Infinity: must be a finite number"),
-        ("training.optimiser.epsilon", 0, "training.optimiser.epsilon = 0: must be above 0"),
+        ("training.optimiser.epsilon", 0, "training.optimiser.epsilon = 0: must be at least 1e-30"),
         ("model.positions", {"kind": "learned", "length": 0}, "model.positions.length = 0: must be at least 1"),
     ],
 )

@@ -9,7 +9,7 @@ import re
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator
-from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import MISSING, Field, fields
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -19,7 +19,9 @@ import typer.main
 
 from hexapla.cli.commands import app
 from hexapla.cli.messages import Message, messages
+from hexapla.config.changes import change_of
 from hexapla.config.data import PrepareConfig
+from hexapla.config.edge import members
 from hexapla.config.run import RunConfig
 
 MARKED = re.compile(r"(<!-- (?P<what>settings|messages|options of \w+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -66,9 +68,8 @@ def classes(cls: type, place: str) -> Iterator[tuple[type, str]]:
     """Each class of settings below `cls`, with the dotted name of where it stands."""
     yield cls, place
     for name, kind in get_type_hints(cls, include_extras=True).items():
-        for below in alternatives(kind):
-            if is_dataclass(below) and isinstance(below, type):
-                yield from classes(below, f"{place}.{name}".lstrip("."))
+        for below in members(kind):
+            yield from classes(below, f"{place}.{name}".lstrip("."))
 
 
 def section(cls: type, places: list[str]) -> str:
@@ -76,13 +77,21 @@ def section(cls: type, places: list[str]) -> str:
     heading = f"### {', '.join(f'`{place}`' for place in places)}{kind}"
     hints, meanings = get_type_hints(cls, include_extras=True), docstrings(cls)
     rows = [
-        (f"`{field.name}`", default_of(field), allowed(hints[field.name]), meanings.get(field.name, ""))
+        (f"`{field.name}`", default_of(field), allowed(hints[field.name]), *resumed(places[0], field), meanings.get(field.name, ""))
         for field in fields(cls)
-        if field.name != "kind" and not below(hints[field.name])
+        if field.name != "kind" and not members(hints[field.name])
     ]
+    is_of_runs = any(resumed(places[0], field) for field in fields(cls))
+    heads = ("setting", "default", "allowed", *(["when a run goes on"] if is_of_runs else []), "meaning")
     purpose = inspect.cleandoc(cls.__doc__ or "") if cls.__doc__ and not cls.__doc__.startswith(f"{cls.__name__}(") else ""
     about = purpose.partition("\n\n")[0].replace("*", "\\*") + "\n\n" if purpose else ""
-    return f"{heading}\n\n{about}{table(('setting', 'default', 'allowed', 'meaning'), rows) if rows else ''}"
+    return f"{heading}\n\n{about}{table(heads, rows) if rows else ''}"
+
+
+def resumed(place: str, field: Field[Any]) -> tuple[str, ...]:
+    """What a resumed run does about another value, for a setting that a run has."""
+    change = change_of(f"{place}.{field.name}")
+    return (change.value,) if change else ()
 
 
 def message_tables() -> str:
@@ -113,10 +122,6 @@ def alternatives(kind: Any) -> tuple[Any, ...]:
     if get_origin(kind) is Annotated and get_origin(get_args(kind)[0]) in (Union, UnionType):
         kind = get_args(kind)[0]
     return get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
-
-
-def below(kind: Any) -> bool:
-    return any(is_dataclass(each) for each in alternatives(kind))
 
 
 def default_of(field: Field[Any]) -> str:

@@ -160,11 +160,13 @@ def as_json(value: Any) -> str:
 def settings(kind: Any, path: str = "") -> list[tuple[str, str, Any]]:
     """(dotted name, type, default) of every setting under a configuration class, for tables in the docs."""
     rows: list[tuple[str, str, Any]] = []
+    hints = get_type_hints(kind, include_extras=True)
     for f in fields(kind):
         name = f"{path}{f.name}"
         default = f.default_factory() if callable(f.default_factory) else f.default
-        if is_dataclass(f.type):
-            rows += settings(f.type, f"{name}.")
+        below = members(hints[f.name])
+        if len(below) == 1:
+            rows += settings(below[0], f"{name}.")
         else:
             rows.append((name, str(f.type), default))
     return rows

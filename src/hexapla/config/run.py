@@ -4,7 +4,7 @@ from dataclasses import field
 
 from hexapla.config.decoding import Beam, Rules, Strategy
 from hexapla.config.model import Seq2SeqConfig
-from hexapla.config.setting import setting
+from hexapla.config.setting import Free, Refused, setting
 from hexapla.config.training import TrainingConfig
 
 ModelConfig = Seq2SeqConfig
@@ -14,7 +14,7 @@ ModelConfig = Seq2SeqConfig
 class RunConfig:
     """config.toml of a run folder, typed."""
 
-    model: ModelConfig
+    model: Refused[ModelConfig]
     training: TrainingConfig = field(default_factory=TrainingConfig)
-    decoding: Strategy = field(default_factory=Beam)
-    rules: Rules = field(default_factory=Rules)
+    decoding: Free[Strategy] = field(default_factory=Beam)
+    rules: Free[Rules] = field(default_factory=Rules)

@@ -1,9 +1,11 @@
 """What every configuration is made of: frozen dataclasses that know no name but their own, and numbers with a range.
 
-Ranges and types are checked where text becomes configuration, in `edge`.
+Ranges and types are checked where text becomes configuration, in `edge`. What a run that goes on does about another value is said
+beside the type, as in Free[Count], once for a setting or for a whole group: see `changes`.
 """
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import Annotated, Any, TypeVar, dataclass_transform
 
 from annotated_types import Ge, Gt, Le, Lt
@@ -19,6 +21,22 @@ NotNegative = Annotated[float, Ge(0.0), AllowInfNan(False)]
 Probability = Annotated[float, Ge(0.0), Lt(1.0), AllowInfNan(False)]
 Share = Annotated[float, Ge(0.0), Le(1.0), AllowInfNan(False)]
 Portion = Annotated[float, Gt(0.0), Le(1.0), AllowInfNan(False)]
+
+
+class Change(Enum):
+    """What a run that goes on does about a setting that is another than it had so far."""
+
+    FREE = "free"
+    """it reaches no update"""
+    WARN = "warn"
+    """later updates are other ones, in a way that people want on purpose: a notice says so"""
+    REFUSE = "refuse"
+    """it would be another experiment"""
+
+
+Free = Annotated[C, Change.FREE]
+Warned = Annotated[C, Change.WARN]
+Refused = Annotated[C, Change.REFUSE]
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)

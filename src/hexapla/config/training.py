@@ -3,9 +3,10 @@
 from dataclasses import field
 from typing import Annotated, Literal
 
-from pydantic import Field
+from annotated_types import Ge
+from pydantic import AllowInfNan, Field
 
-from hexapla.config.setting import Count, NotNegative, Positive, Probability, Whole, setting
+from hexapla.config.setting import Count, Free, NotNegative, Positive, Probability, Refused, Warned, Whole, setting
 
 
 @setting
@@ -65,8 +66,8 @@ class AdamConfig:
     """how much of the gradient's running mean is kept at each update"""
     beta2: Probability = 0.98
     """how much of the squared gradient's running mean is kept"""
-    epsilon: Positive = 1e-9
-    """added to the root of the latter before it divides"""
+    epsilon: Annotated[float, Ge(1e-30), AllowInfNan(False)] = 1e-9
+    """added to the root of the latter before it divides; what fp32 cannot hold would divide by zero"""
     weight_decay: NotNegative = 0.0
     """decoupled (Loshchilov and Hutter 2019); 0: plain Adam"""
 
@@ -91,26 +92,26 @@ class ValidationConfig:
 
 @setting
 class TrainingConfig:
-    steps: Count = 100_000
-    """optimiser updates in all"""
-    batch_tokens: Count = 4096
+    steps: Warned[Count] = 100_000
+    """optimiser updates in all; another number is told where the schedule is a cosine, whose later rates it changes, else free"""
+    batch_tokens: Warned[Count] = 4096
     """padded source plus target tokens of one batch"""
-    accumulate: Count = 1
+    accumulate: Warned[Count] = 1
     """batches whose gradients make one update"""
-    seed: Whole = 1
+    seed: Refused[Whole] = 1
     """decides the first weights, the order of the pairs and what dropout drops"""
-    precision: Literal["fp32", "bf16"] = "fp32"
+    precision: Refused[Literal["fp32", "bf16"]] = "fp32"
     """fp32, or bf16 arithmetic with fp32 weights"""
-    label_smoothing: Probability = 0.1
+    label_smoothing: Refused[Probability] = 0.1
     """probability taken from the reference token and given to all text tokens alike, section 5.4"""
-    optimiser: AdamConfig = field(default_factory=AdamConfig)
-    schedule: Schedule = field(default_factory=Paper)
-    clip: Positive | None = None
+    optimiser: Refused[AdamConfig] = field(default_factory=AdamConfig)
+    schedule: Refused[Schedule] = field(default_factory=Paper)
+    clip: Refused[Positive | None] = None
     """largest norm of the whole gradient; unset: no clipping"""
-    validation: ValidationConfig = field(default_factory=ValidationConfig)
-    checkpoint_every: Count = 1000
+    validation: Free[ValidationConfig] = field(default_factory=ValidationConfig)
+    checkpoint_every: Free[Count] = 1000
     """updates between two checkpoints"""
-    keep_last: Count = 5
+    keep_last: Free[Count] = 5
     """newest checkpoints kept, besides the best; at least 2 are kept"""
-    log_every: Count = 50
+    log_every: Free[Count] = 50
     """updates between two lines of metrics.jsonl"""

@@ -2,6 +2,7 @@ import errno
 import json
 import math
 import os
+import re
 import shutil
 from pathlib import Path
 from types import SimpleNamespace
@@ -297,7 +298,7 @@ def test_all_is_on_disk_before_it_gets_its_name(row, monkeypatch):
         real = getattr(Path, name)
 
         def moving(self, to):
-            events.append((name, self.name.split(".partial")[0], Path(to).name))
+            events.append((name, self.name.split(".partial")[0], re.sub("-[0-9a-f]{16}$", "-…", Path(to).name)))
             return real(self, to)
 
         monkeypatch.setattr(Path, name, moving)
@@ -315,7 +316,7 @@ def test_all_is_on_disk_before_it_gets_its_name(row, monkeypatch):
         ("sync", "best.tmp"),
         ("replace", "best.tmp", "best"),
         ("sync", "checkpoints"),
-        ("rename", "step_1", "step_1.old-0"),
+        ("rename", "step_1", "step_1.partial-…"),
     ]
 
 
@@ -333,7 +334,7 @@ def test_a_full_disk_while_writing_leaves_the_earlier_checkpoint(row, monkeypatc
     message = str(caught.value)
     assert message.startswith(f"{row.checkpoints.folder / 'step_2'}: could not be written: ")
     assert "No space left on device; it needs 96 bytes, " in message
-    assert message.endswith(" are free there. Earlier checkpoints are whole")
+    assert message.endswith(" are free there; make room and start again. Earlier checkpoints are whole; the last is step_1")
     assert row.names() == ["best", "step_1"]
     assert resumed(row)[0] == state(1, best=1)
 
@@ -345,7 +346,7 @@ def test_space_is_looked_for_before_anything_is_written(row, monkeypatch):
         row.save(2)
     folder = row.checkpoints.folder
     assert str(caught.value) == (
-        f"{folder / 'step_2'}: needs 96 bytes, 95 are free there; make room and start again. Earlier checkpoints are whole"
+        f"{folder / 'step_2'}: needs 96 bytes, 95 are free there; make room and start again. Earlier checkpoints are whole; the last is step_1"
     )
     assert row.names() == ["step_1"]
 

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from filelock import FileLock
 
 from hexapla.config.decoding import Beam
 from hexapla.config.edge import settings
@@ -24,7 +23,7 @@ from hexapla.evaluation.scoring import Scoring, score_hypotheses
 from hexapla.runs import Run
 from hexapla.training.hooks import Hook
 from hexapla.workflow import train as module
-from hexapla.workflow.train import MAY_CHANGE, train
+from hexapla.workflow.train import MAY_CHANGE, alone_in, train
 from hexapla.workflow.translate import translate
 from reference.loss import cross_entropy
 from small_runs import metrics_of, small_config, small_data
@@ -315,10 +314,39 @@ def test_vocabularies_of_their_own_cannot_be_tied(data, tmp_path, monkeypatch):
 
 
 def test_a_second_trainer_in_the_folder_is_refused(data, tmp_path):
-    with FileLock(tmp_path / ".run.lock"), pytest.raises(CheckpointError) as caught:
+    """Whatever it is called by: a link, and a path with detours, lead to the same lock."""
+    run = tmp_path / "run"
+    Run.create(run, small_config(), data)
+    (tmp_path / "link").symlink_to(run)
+    before = files_of(run)
+    with alone_in(run):
+        for name in (run, tmp_path / "link", tmp_path / "../" / tmp_path.name / "link", Path(os.path.relpath(run))):
+            with pytest.raises(CheckpointError) as caught:
+                train(data, small_config(), into=name)
+            assert str(caught.value) == f"{name}: another process trains in this folder; wait for it, or train into another"
+    assert files_of(run).keys() == before.keys() | {Path(".lock")}
+    assert (tmp_path / "link").is_symlink()
+
+
+def test_a_run_that_another_process_makes_first_is_gone_on_with(data, tmp_path, monkeypatch):
+    real = Run.create
+
+    def slower(path, config, prepared):
+        monkeypatch.setattr(Run, "create", real)
+        Run.create(path, config, prepared)
+        return Run.create(path, config, prepared)
+
+    monkeypatch.setattr(Run, "create", slower)
+    assert train(data, small_config(steps=1, validation=NO_TRANSLATIONS), into=tmp_path / "run").step == 1
+
+
+def test_a_lock_that_is_a_link_is_not_followed(data, tmp_path):
+    Run.create(tmp_path / "run", small_config(), data)
+    (tmp_path / "thesis").write_text("mine")
+    (tmp_path / "run/.lock").symlink_to(tmp_path / "thesis")
+    with pytest.raises(StorageError, match=r"run/\.lock: .*; cannot write there$"):
         train(data, small_config(), into=tmp_path / "run")
-    assert str(caught.value) == f"{tmp_path / 'run'}: another process trains in this folder; wait for it, or train into another"
-    assert not (tmp_path / "run").exists()
+    assert (tmp_path / "thesis").read_text() == "mine"
 
 
 def test_a_place_that_cannot_be_written_is_an_error_of_storage(data, tmp_path):

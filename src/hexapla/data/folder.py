@@ -105,9 +105,9 @@ def locked_beside(path: Path) -> tuple[Path, int]:
             os.close(lock)
 
 
-def locked(folder: Path) -> int:
-    """A handle that locks `folder` for as long as it is open. Raises BlockingIOError: another process has it."""
-    handle = os.open(folder, os.O_RDONLY)
+def locked(path: Path, flags: int = os.O_RDONLY) -> int:
+    """A handle that locks a folder or file for as long as it is open. Raises BlockingIOError: another process has it."""
+    handle = os.open(path, flags, 0o666)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

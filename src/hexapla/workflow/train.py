@@ -1,5 +1,6 @@
 """train: a prepared folder to a run folder. On a run that exists it goes on exactly where it stopped."""
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
@@ -7,23 +8,26 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from filelock import FileLock, Timeout
 
 from hexapla.config.edge import checked, to_mapping
 from hexapla.config.presets import small
 from hexapla.config.run import RunConfig
 from hexapla.config.training import Cosine
 from hexapla.data.batches import Batches
+from hexapla.data.folder import locked
 from hexapla.data.prepared import Prepared
 from hexapla.errors import CheckpointError, ConfigError, DataError, StorageError
 from hexapla.models.build import build, parameter_count
 from hexapla.objectives.sequence import transduction
 from hexapla.runs import ABOUT, METRICS, Run
+from hexapla.training.checkpoint import temporary
 from hexapla.training.hooks import Best, Hook, Listener, Measure, Save, Validate
 from hexapla.training.metrics import MetricsLog
 from hexapla.training.signals import StopOnSignal
 from hexapla.training.trainer import Position, Trainer, seed_step
 from hexapla.workflow.validation import judge
+
+LOCK = ".lock"
 
 MAY_CHANGE = (
     "training.steps",
@@ -57,27 +61,29 @@ def train(
     StorageError; DivergenceError.
     """
     data, into = data if isinstance(data, Prepared) else Prepared.open(data), Path(into)
-    with locked(into), as_many_threads(threads):
+    begin(into, data, config, steps)
+    with alone_in(into), as_many_threads(threads):
         run = opened(into, data, config, steps)
         Training(run, data, listeners, hooks, any_threads=threads is None).work()
     return Run.open(into)
 
 
 @contextmanager
-def locked(run: Path) -> Iterator[None]:
-    """Keep other trainers out. Raises CheckpointError: one is at work; StorageError: the place cannot be written."""
-    lock = FileLock(run.with_name(f".{run.name}.lock"))
+def alone_in(run: Path) -> Iterator[None]:
+    """Keep other trainers out, whatever path they call the folder by; the lock ends with its process, its empty file stays.
+
+    Raises CheckpointError: one is at work; StorageError: the place cannot be written.
+    """
     try:
-        run.parent.mkdir(parents=True, exist_ok=True)
-        lock.acquire(timeout=0)
-    except Timeout:
+        lock = locked(run / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW)
+    except BlockingIOError:
         raise CheckpointError(f"{run}: another process trains in this folder; wait for it, or train into another") from None
     except OSError as error:
-        raise StorageError(f"{error.filename or run}: {error.strerror or error}; cannot write there") from None
+        raise StorageError(f"{error.filename or run / LOCK}: {error.strerror or error}; cannot write there") from None
     try:
         yield
     finally:
-        lock.release()
+        os.close(lock)
 
 
 @contextmanager
@@ -91,22 +97,35 @@ def as_many_threads(wanted: int | None) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
+def begin(into: Path, data: Prepared, config: RunConfig | None, steps: int | None) -> None:
+    """Make the run folder where there is none. Nothing is written before all is found to fit."""
+    if not (into / ABOUT).exists():
+        wanted = fitting(data, small(data.source_vocab, None if data.joint else data.target_vocab) if config is None else config, steps)
+        try:
+            Run.create(into, wanted, data)
+        except ConfigError:
+            if not (into / ABOUT).exists():  # else another process was faster
+                raise
+
+
 def opened(into: Path, data: Prepared, config: RunConfig | None, steps: int | None) -> Run:
-    """The run to work on: a new one, or the one that is there. Nothing is written before all is found to fit."""
-    run = Run.open(into) if (into / ABOUT).exists() else None
-    if run is not None and run.about.get("data") != data.fingerprint:
+    """The run to work on, with the settings asked for if it may take them. Nothing is written before all is found to fit."""
+    run = Run.open(into)
+    if run.about.get("data") != data.fingerprint:
         raise DataError(f"{data.path}: not the data that {into} was trained on; use that, or train into another folder")
-    if config is None:
-        config = run.config if run else small(data.source_vocab, None if data.joint else data.target_vocab)
+    config = fitting(data, run.config if config is None else config, steps)
+    if run.checkpoints.steps():
+        refuse_changes(run, config)
+    return run if config == run.config else run.configured(config)
+
+
+def fitting(data: Prepared, config: RunConfig, steps: int | None) -> RunConfig:
+    """The settings, with `steps` in them. Raises ConfigError: they cannot be, or do not fit the data."""
     if steps is not None:
         config = replace(config, training=replace(config.training, steps=steps))
     config = checked(config)
     refuse_misfit(config, data)
-    if run is None:
-        return Run.create(into, config, data)
-    if run.checkpoints.steps():
-        refuse_changes(run, config)
-    return run if config == run.config else run.configured(config)
+    return config
 
 
 def refuse_misfit(config: RunConfig, data: Prepared) -> None:
@@ -187,18 +206,21 @@ class Training:
             "best": asdict(self.best),
             "window": dict(self.log.window),
             **self.surroundings(),
+            **self.run.origin(),
         }
 
     def resume(self) -> dict[str, Any] | None:
         """Put everything where the newest whole checkpoint left it; its state, None where there is no checkpoint."""
         checkpoints = self.run.checkpoints
         checkpoints.sweep()
+        temporary(self.run.path / "config.toml").unlink(missing_ok=True)
         found = checkpoints.resume(self.trainer.model, self.trainer.optimiser)
         if found is None:
             if (self.run.path / METRICS).exists():
                 self.notices.append(f"{self.run.path}: was stopped before its first checkpoint; training begins anew")
             return None
         state, complaints = found
+        self.run.refuse_other_origin(checkpoints.folder, state)
         self.trainer.position, best = Position(**state["position"]), Best(**state["best"])
         if best.metric == self.best.metric:
             self.best = best

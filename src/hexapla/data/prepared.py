@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import tomli_w
 
-from hexapla.data.folder import sha256_of
+from hexapla.data.folder import read_whole, sha256_of
 from hexapla.data.shards import IDS_AND_TEXT, Ragged, map_file
 from hexapla.data.tokenizer import Tokenizer, load_tokenizers
 from hexapla.errors import DataError
@@ -103,13 +103,17 @@ class Prepared:
     def open(cls, path: str | Path, *, verify: bool = True) -> "Prepared":
         """Open a prepared folder; `verify` reads every file once and compares its SHA-256, offsets and ids.
 
+        Where another process replaces the folder meanwhile, it is the old one or the new one.
         Raises DataError: not a prepared folder, of another format, or a file in it is missing, damaged or does not fit the others.
         """
-        path = Path(path)
-        about = read_about(path)
-        for name, expected in about["files"].items():
-            check_file(path / name, expected, verify=verify)
-        return cls(path, about, verify=verify)
+
+        def read(folder: Path) -> Prepared:
+            about = read_about(folder)
+            for name, expected in about["files"].items():
+                check_file(folder / name, expected, verify=verify)
+            return cls(folder, about, verify=verify)
+
+        return read_whole(lambda: Path(path), read)
 
     def _split(self, name: str, verify: bool) -> Split:
         files = [self.path / file for file in sorted(self.about["files"]) if file.startswith(f"{name}-")]

@@ -138,9 +138,7 @@ class Checkpoints:
         """Raises StorageError: the run folder was taken away. It is not made anew, since a run is more than its checkpoints."""
         if not self.folder.parent.is_dir():
             last = f"the last one saved was {self.saved[0].name}" if self.saved else "none was saved before"
-            raise StorageError(
-                f"{folder}: cannot be saved, since {self.folder.parent} is gone; {last}. Put it back, or train elsewhere"
-            )
+            raise StorageError(f"{folder}: cannot be saved, since {self.folder.parent} is gone; {last}. Put it back, or train elsewhere")
 
     @property
     def best(self) -> Path | None:

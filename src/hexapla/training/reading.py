@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import FileIO
 from math import prod
+from operator import ne
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from hexapla.errors import CheckpointError, DataError
 from hexapla.training.header import DTYPE, ITEM_BYTES, LENGTH_BYTES, MOST_HEADER, Placed, read_header
 
 FORMAT = 1
+"""the next is 10: no single damaged byte may read as a newer version's"""
 MANIFEST = "manifest.json"
 STATE = "state.json"
 WEIGHTS = "model.safetensors"
@@ -63,13 +65,24 @@ def read_manifest(folder: Path) -> dict[str, dict[str, Any]]:
     Raises CheckpointError: no manifest, one of a newer format, or not as it was written.
     """
     file = folder / MANIFEST
+    if folder.is_symlink():
+        raise CheckpointError(f"{shown(folder)}: a symbolic link; put the folder itself there")
     with wrong_with_the_run():
         content = read_stored(file, MOST_SETTINGS)
         manifest = strict_json(content, shown(file))
-    refuse_newer(folder, manifest)
+    if not is_off_by_one_byte(content, manifest):
+        refuse_newer(folder, manifest)
     if not is_manifest(manifest) or content != json.dumps(manifest, indent=1).encode():
         raise CheckpointError(f"{shown(file)}: not as it was written; the file is damaged")
     return manifest["files"]
+
+
+def is_off_by_one_byte(content: bytes, manifest: Any) -> bool:
+    """Whether nothing but the format's one digit differs from what this version writes."""
+    if not isinstance(manifest, dict):
+        return False
+    ours = json.dumps(manifest | {"format": FORMAT}, indent=1).encode()
+    return len(ours) == len(content) and sum(map(ne, ours, content)) == 1
 
 
 def is_manifest(manifest: Any) -> bool:
@@ -147,7 +160,18 @@ def verify(folder: Path, *, but: Collection[str] = ()) -> dict[str, Any]:
         values = strict_json(state, shown(folder / STATE))
     if not isinstance(values, dict):
         raise CheckpointError(f"{shown(folder / STATE)}: must be a JSON object")
+    refuse_other_step(folder, values)
     return values
+
+
+def refuse_other_step(folder: Path, state: dict[str, Any]) -> None:
+    """Raises CheckpointError: a folder step_N whose files, all of them whole, are of another step."""
+    position = state.get("position")
+    step = position.get("step") if isinstance(position, dict) else None
+    if re.fullmatch("step_[0-9]+", folder.name) and step != int(folder.name.removeprefix("step_")):
+        raise CheckpointError(
+            f"{shown(folder)}: its files are of {'no step' if step is None else f'step {in_brief(step)}'}; they were put under another name"
+        )
 
 
 def read_tensors(folder: Path, name: str, wanted: Mapping[str, Shape] | None = None) -> dict[str, Tensor]:

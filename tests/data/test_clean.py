@@ -6,6 +6,7 @@ import pytest
 
 from hexapla.config.data import Cleaning
 from hexapla.data.clean import RATIO_SLACK, Account, TextFilter, judge_sizes
+from hexapla.data.lines import Damaged
 from hexapla.errors import DataError
 
 DROP_ALL = Cleaning(duplicates="drop", copies="drop")
@@ -72,7 +73,7 @@ def test_kept_held_out_and_dropped_are_all_that_was_read():
         "kept": 6,
         "held_out": 2,
         "cut": 1,
-        "dropped": {"empty": 1, "duplicate": 0, "copy": 0, "too_long": 0, "ratio": 1},
+        "dropped": {"bad_bytes": 0, "empty": 1, "duplicate": 0, "copy": 0, "too_long": 0, "ratio": 1},
     }
     assert [json.loads(line) for line in log.getvalue().splitlines()] == [
         {"split": "train", "line": 3, "reason": "empty", "source": 0, "target": 4},
@@ -106,9 +107,21 @@ def test_nothing_left_is_refused_whatever_is_allowed():
     with pytest.raises(DataError) as error:
         account(3, empty=[1, 2], too_long=[3]).refuse_loss("a b", 1.0)
     assert str(error.value) == (
-        "a b: no pair of 3 is left: empty 2 (first at line 1), too_long 1 (first at line 3);"
+        "a b: no pair of 3 is left: empty 2 (first at line 1), too_long 1 (first at line 3; subwords: 1-1 1);"
         " give those lines a text on both sides or remove them from both"
     )
+
+
+def test_what_is_too_long_is_counted_by_how_long_it_is():
+    made = Account("train", io.StringIO(), read=5)
+    for line, size in enumerate((300, 511, 512, 4000), 2):
+        made.drop(line, "too_long", 3, size)
+    assert made.why() == "too_long 4 (first at line 2; subwords: 256-511 2, 512-1023 1, 2048-4095 1)"
+
+
+def test_a_damaged_side_is_a_reason_before_any_other():
+    keep = TextFilter(DROP_ALL)
+    assert [keep.reason(Damaged(), ""), keep.reason("a", Damaged("a"))] == ["bad_bytes", "bad_bytes"]
 
 
 def test_an_empty_corpus_is_told_from_one_that_lost_all():

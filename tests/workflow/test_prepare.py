@@ -1,5 +1,7 @@
+import io
 import json
 import lzma
+import os
 import subprocess
 import sys
 import tomllib
@@ -119,7 +121,7 @@ def test_every_pair_that_is_not_kept_has_its_reason_and_line(tmp_path):
         "kept": 2,
         "held_out": 0,
         "cut": 0,
-        "dropped": {"empty": 2, "duplicate": 1, "copy": 1, "too_long": 1, "ratio": 1},
+        "dropped": {"bad_bytes": 0, "empty": 2, "duplicate": 1, "copy": 1, "too_long": 1, "ratio": 1},
     }
     assert prepared.report["splits"]["train"] == {
         "pairs": 2,
@@ -332,7 +334,7 @@ def test_too_many_dropped_leaves_nothing(tmp_path):
 def test_too_many_dropped_by_size_leaves_nothing(tmp_path):
     file = tsv(tmp_path / "t.tsv", [("a", "b"), ("c", "d e f")])
     assert refused(DataError, tmp_path, file, cleaning=Cleaning(max_tokens=2)) == (
-        f"{file}: 1 of 2 pairs dropped (50%), more than max_dropped = 0.2 allows: too_long 1 (first at line 2);"
+        f"{file}: 1 of 2 pairs dropped (50%), more than max_dropped = 0.2 allows: too_long 1 (first at line 2; subwords: 2-3 1);"
         ' set a larger cleaning.max_tokens, or cleaning.too_long = "cut", or set a larger max_dropped'
     )
 
@@ -340,7 +342,7 @@ def test_too_many_dropped_by_size_leaves_nothing(tmp_path):
 def test_no_pair_left_says_why(tmp_path):
     file = tsv(tmp_path / "t.tsv", [("", "b"), ("c c c", "d"), ("e", "f f f")])
     assert refused(DataError, tmp_path, file, cleaning=Cleaning(max_tokens=2), max_dropped=1.0) == (
-        f"{file}: no pair of 3 is left: too_long 2 (first at line 2), empty 1 (first at line 1);"
+        f"{file}: no pair of 3 is left: too_long 2 (first at line 2; subwords: 2-3 2), empty 1 (first at line 1);"
         ' set a larger cleaning.max_tokens, or cleaning.too_long = "cut"'
     )
 
@@ -418,3 +420,83 @@ def test_a_real_corpus_of_29000_pairs_is_kept_whole(tmp_path, shared):
     for i in range(0, 29_000, 97):
         source, target = prepared.train.pair(i)
         assert [prepared.source.decode(source.tolist()), prepared.target.decode(target.tolist())] == [side[i] for side in sources]
+
+
+def test_pairs_with_bad_bytes_are_dropped_only_when_asked_and_counted(tmp_path):
+    (tmp_path / "s").write_bytes(b"a b\r\nc \xff d\n\ne\0 f\ng\nlast")
+    (tmp_path / "t").write_bytes("A B\nC D\nX\nY\nsch\xf6n\nend\n".encode("latin-1"))
+    files = tmp_path / "s", tmp_path / "t"
+    assert refused(DataError, tmp_path, *files).startswith(f"{files[0]}:2: byte 7 (0xff) is not UTF-8; ")
+    prepared = prepare(*files, into=tmp_path / "data", subwords=Words(), cleaning=Cleaning(bad_bytes="drop"), max_dropped=1.0)
+    assert texts_of(prepared) == [("a b", "A B"), ("last", "end")]
+    dropped = [json.loads(line) for line in (tmp_path / "data" / "dropped.jsonl").read_text().splitlines()]
+    assert [(row["line"], row["reason"]) for row in dropped] == [(2, "bad_bytes"), (3, "empty"), (4, "bad_bytes"), (5, "bad_bytes")]
+    assert prepared.report["corpus"]["train"]["dropped"]["bad_bytes"] == 3
+
+
+def test_a_tsv_line_with_bad_bytes_is_one_pair_however_many_tabs_are_left(tmp_path):
+    (tmp_path / "t.tsv").write_bytes(b"a\tA\nb\xff B\nc\t\xff\tC\nd\tD\n")
+    cleaning = Cleaning(bad_bytes="drop")
+    prepared = prepare(tmp_path / "t.tsv", into=tmp_path / "data", subwords=Words(), cleaning=cleaning, max_dropped=0.5)
+    assert ([prepared.train.line(i) for i in range(2)], texts_of(prepared)) == ([1, 4], [("a", "A"), ("d", "D")])
+
+
+def test_a_dev_set_is_never_cleaned_of_bad_bytes(tmp_path, corpus):
+    (tmp_path / "dev.tsv").write_bytes(b"a\t\xff\n")
+    said = refused(DataError, tmp_path, corpus, dev=tmp_path / "dev.tsv", cleaning=Cleaning(bad_bytes="drop"))
+    assert said.startswith(f"{tmp_path / 'dev.tsv'}:1: byte 2 (0xff)")
+
+
+def test_what_the_dev_set_shares_with_the_training_text_is_noted(tmp_path, corpus):
+    dev = tsv(tmp_path / "dev.tsv", [("new", "neu"), PAIRS[3], ("", "x"), (PAIRS[7][0], "anders"), PAIRS[3]])
+    (notice,) = prepare(corpus, into=tmp_path / "data", subwords=Words(), dev=dev).report["notices"]
+    assert notice == (
+        "dev: 3 of 4 sources are in the training text, 2 with the same target (first at line 2); scores on them say little about new text"
+    )
+
+
+@pytest.mark.parametrize("change", ["grows", "vanishes", "is replaced"])
+def test_a_corpus_that_changes_before_it_is_recorded_leaves_nothing(tmp_path, corpus, change):
+    def meddle(stage, count):
+        if stage == "encode":
+            text = corpus.read_bytes()
+            match change:
+                case "grows":
+                    corpus.write_bytes(text + b"a\tb\n")
+                case "vanishes":
+                    corpus.unlink()
+                case "is replaced":
+                    (tmp_path / "other").write_bytes(text)
+                    (tmp_path / "other").rename(corpus)
+
+    with pytest.raises(DataError, match=rf"{corpus}: (changed|vanished) while it was prepared; "):
+        prepare(corpus, into=tmp_path / "data", subwords=Words(), progress=meddle)
+    assert not [name for name in names(tmp_path) if name != corpus.name]
+
+
+def test_a_name_that_is_not_utf_8_is_read_recorded_and_no_name_for_a_folder(tmp_path):
+    file = tmp_path / os.fsdecode(b"n\xffm.tsv")
+    try:
+        tsv(file, PAIRS)
+    except OSError:
+        pytest.skip("this file system has no such names")
+    prepared = prepare(file, into=tmp_path / "data", subwords=Words())
+    assert prepared.about["corpus"][0]["file"] == f"{tmp_path}/n\\xffm.tsv"
+    with pytest.raises(ConfigError, match=r"into = .*n\\udcffm: Arrow writes only to names that are UTF-8; give another folder"):
+        prepare(file, into=tmp_path / os.fsdecode(b"n\xffm"), subwords=Words())
+
+
+def test_a_file_named_like_standard_input_is_not_taken_for_it(tmp_path, corpus, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    corpus.rename("-")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a\tb\n")))
+    prepared = prepare("-", into="data", subwords=Words())
+    assert (texts_of(prepared), prepared.about["corpus"]) == ([("a", "b")], [{"split": "train", "file": "-"}])
+
+
+def test_one_pair_and_one_character_are_enough(tmp_path):
+    """A vocabulary larger than the data allows is made smaller, and said to be."""
+    for number, subwords in enumerate((Bpe(8000), Unigram(8000), Characters(), Words(8000), Bytes())):
+        prepared = prepare(tsv(tmp_path / "t.tsv", [("a", "a")]), into=tmp_path / f"data{number}", subwords=subwords)
+        assert texts_of(prepared) == [("a", "a")]
+        assert bool(prepared.report["notices"]) == isinstance(subwords, Bpe | Unigram)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from hexapla.cli.console import say, stderr_console
+from hexapla.cli.console import printable, say, stderr_console
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -59,6 +59,9 @@ def prepare(
     ] = None,
     duplicates: Annotated[Literal["keep", "drop"], CLEANING(metavar="keep|drop", help="drop: of equal pairs keep the first.")] = "keep",
     copies: Annotated[Literal["keep", "drop"], CLEANING(metavar="keep|drop", help="drop: pairs whose two sides are equal.")] = "keep",
+    bad_bytes: Annotated[
+        Literal["refuse", "drop"], CLEANING(metavar="refuse|drop", help="drop: pairs with bytes that are not UTF-8, or NUL.")
+    ] = "refuse",
     max_dropped: Annotated[
         float, CLEANING(metavar="SHARE", min=0.0, max=1.0, help="Refuse to go on when cleaning drops a larger share.")
     ] = 0.2,
@@ -80,7 +83,9 @@ def prepare(
             subwords=parse_subwords("--subwords", subwords, normalise, byte_fallback),
             target_subwords=parse_subwords("--target-subwords", target_subwords, normalise, byte_fallback) if target_subwords else None,
             joint=not separate and target_subwords is None,
-            cleaning=Cleaning(max_tokens=max_tokens, max_ratio=max_ratio, duplicates=duplicates, copies=copies, too_long=too_long),
+            cleaning=Cleaning(
+                max_tokens=max_tokens, max_ratio=max_ratio, duplicates=duplicates, copies=copies, too_long=too_long, bad_bytes=bad_bytes
+            ),
             hold_out=hold_out,
             seed=seed,
             max_dropped=max_dropped,
@@ -88,7 +93,15 @@ def prepare(
             progress=progress,
         )
     stderr_console().print(summary(prepared))
-    say(f"{into}: ready; next: hexapla train {into} --into runs/{into.name}")
+    say(f"{printable(str(into))}: ready; next: hexapla train {argument(into)} --into {argument(Path('runs') / into.name)}")
+
+
+def argument(path: Path) -> str:
+    """A path as a shell takes it."""
+    from shlex import quote
+
+    text = quote(str(path))
+    return printable(f"./{text}" if text.startswith("-") else text)
 
 
 def parse_subwords(option: str, text: str, normalise: "Normalisation" = "identity", byte_fallback: bool = True) -> "Subwords":

@@ -80,6 +80,8 @@ class Cleaning:
     """drop: pairs whose two sides are equal"""
     too_long: Literal["drop", "cut"] = "drop"
     """cut: keep the first max_tokens subwords of a longer side, reported as cut"""
+    bad_bytes: Literal["refuse", "drop"] = "refuse"
+    """drop: pairs with a byte that is not UTF-8, or a NUL; refuse: the first of them ends it"""
 
 
 @setting

@@ -12,12 +12,14 @@ from typing import TextIO
 import numpy as np
 
 from hexapla.config.data import Cleaning
+from hexapla.data.lines import Damaged
 from hexapla.errors import DataError
 
 RATIO_SLACK = 5
 """subwords that a side may be longer whatever the ratio, so that short pairs are not judged by it"""
 
 REMEDIES = {
+    "bad_bytes": 'convert the files to UTF-8; bad_bytes = "refuse" names the first place and the likeliest encoding',
     "empty": "give those lines a text on both sides or remove them from both",
     "duplicate": 'set cleaning.duplicates = "keep"',
     "copy": 'set cleaning.copies = "keep"',
@@ -28,7 +30,7 @@ REMEDIES = {
 
 
 class TextFilter:
-    """Says why a pair of texts is dropped: empty, copy or duplicate; None keeps it.
+    """Says why a pair of texts is dropped: bad bytes, empty, copy or duplicate; None keeps it.
 
     Memory: a hash of each different pair, where duplicates are to be dropped.
     """
@@ -39,6 +41,8 @@ class TextFilter:
         self.seen: set[bytes] = set()
 
     def reason(self, source: str, target: str) -> str | None:
+        if isinstance(source, Damaged) or isinstance(target, Damaged):
+            return "bad_bytes"
         if not source or not target or source.isspace() or target.isspace():
             return "empty"
         if self.copies and source == target:
@@ -81,6 +85,8 @@ class Account:
     cut: int = 0
     dropped: Counter[str] = field(default_factory=Counter)
     first: dict[str, int] = field(default_factory=dict)
+    octaves: Counter[int] = field(default_factory=Counter)
+    """pairs dropped as too long by the bits of their longer side's size: 9 is 256 to 511 subwords"""
 
     @property
     def kept(self) -> int:
@@ -89,6 +95,8 @@ class Account:
     def drop(self, line: int, reason: str, source: int, target: int) -> None:
         self.dropped[reason] += 1
         self.first.setdefault(reason, line)
+        if reason == "too_long":
+            self.octaves[max(source, target).bit_length()] += 1
         self.write(line, reason, source, target)
 
     def cut_short(self, line: int, source: int, target: int) -> None:
@@ -121,8 +129,14 @@ class Account:
             )
 
     def why(self) -> str:
-        """The reasons, commonest first: "empty 3 (first at line 2), ratio 1 (first at line 9)"."""
-        return ", ".join(f"{reason} {count} (first at line {self.first[reason]})" for reason, count in self.dropped.most_common())
+        """The reasons, commonest first: "too_long 3 (first at line 2; subwords: 256-511 1, 512-1023 2), ratio 1 (first at line 9)"."""
+        return ", ".join(
+            f"{reason} {count} (first at line {self.first[reason]}{self.histogram() if reason == 'too_long' else ''})"
+            for reason, count in self.dropped.most_common()
+        )
+
+    def histogram(self) -> str:
+        return "; subwords: " + ", ".join(f"{2**bits // 2}-{2**bits - 1} {count}" for bits, count in sorted(self.octaves.items()))
 
     def remedy(self) -> str:
         return REMEDIES[self.dropped.most_common(1)[0][0]]

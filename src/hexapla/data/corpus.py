@@ -2,9 +2,11 @@
 
 import os
 from collections.abc import Iterator
+from functools import partial
 from itertools import zip_longest
+from typing import Literal
 
-from hexapla.data.lines import read_lines
+from hexapla.data.lines import Damaged, read_lines
 from hexapla.data.opening import shown
 from hexapla.errors import ConfigError, DataError
 
@@ -13,16 +15,17 @@ File = str | os.PathLike[str]
 _STANDARD_INPUT = ("-", "/dev/stdin")
 
 
-def read_pairs(source: File, target: File | None = None) -> Iterator[tuple[str, str]]:
+def read_pairs(source: File, target: File | None = None, *, bad_bytes: Literal["refuse", "mark"] = "refuse") -> Iterator[tuple[str, str]]:
     """The pairs of a corpus in order: line i of `source` with line i of `target`, or one TSV file's lines.
 
+    With `bad_bytes` mark, a line that is not UTF-8 makes a pair of which a side is `Damaged`.
     A TSV line holds exactly one tab; quotes have no meaning in it. Raises what `read_lines` raises; ConfigError when both
     sides are standard input; DataError when a line has no tab or several, and, after the last pair, when one file has more lines.
     """
     if target is None:
-        yield from _read_tsv(source)
+        yield from _read_tsv(source, bad_bytes)
         return
-    sides = enumerate(zip_sides(source, target))
+    sides = enumerate(zip_sides(source, target, bad_bytes=bad_bytes))
     for before, (one, other) in sides:
         if one is None or other is None:
             ours, theirs = before + (one is not None), before + (other is not None)
@@ -32,11 +35,12 @@ def read_pairs(source: File, target: File | None = None) -> Iterator[tuple[str, 
         yield one, other
 
 
-def zip_sides(source: File, target: File) -> Iterator[tuple[str | None, str | None]]:
+def zip_sides(source: File, target: File, *, bad_bytes: Literal["refuse", "mark"] = "refuse") -> Iterator[tuple[str | None, str | None]]:
     """Both files line by line to the end of the longer one; None where a side has ended."""
     if os.fspath(source) in _STANDARD_INPUT and os.fspath(target) in _STANDARD_INPUT:
         raise ConfigError('source = "-", target = "-": standard input can be one side only; give a file for the other')
-    return zip_longest(read_lines(source), read_lines(target))
+    read = partial(read_lines, bad_bytes=bad_bytes)
+    return zip_longest(read(source), read(target))
 
 
 def different_counts(source: File, target: File, source_lines: int, target_lines: int) -> DataError:
@@ -45,8 +49,11 @@ def different_counts(source: File, target: File, source_lines: int, target_lines
     )
 
 
-def _read_tsv(file: File) -> Iterator[tuple[str, str]]:
-    for number, line in enumerate(read_lines(file), 1):
+def _read_tsv(file: File, bad_bytes: Literal["refuse", "mark"]) -> Iterator[tuple[str, str]]:
+    for number, line in enumerate(read_lines(file, bad_bytes=bad_bytes), 1):
+        if isinstance(line, Damaged):
+            yield line, Damaged()
+            continue
         source, tab, target = line.partition("\t")
         if not tab or "\t" in target:
             raise DataError(f"{shown(file)}:{number}: {line.count(chr(9))} tabs, {_tab_remedy(line)}")

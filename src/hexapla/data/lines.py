@@ -11,6 +11,7 @@ their first line is handed out.
 
 import os
 from collections.abc import Iterator
+from typing import Literal
 
 from hexapla.data.encodings import remedy, remedy_for_nul
 from hexapla.data.opening import shown, text_blocks
@@ -20,11 +21,20 @@ BOM = b"\xef\xbb\xbf"
 MAX_LINE_BYTES = 2**20
 
 
-def read_lines(file: str | os.PathLike[str], *, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[str]:
+class Damaged(str):
+    """A line with a byte that is not UTF-8, or a NUL: what can be read of it, given only to who asked for such lines."""
+
+    __slots__ = ()
+
+
+def read_lines(
+    file: str | os.PathLike[str], *, max_line_bytes: int = MAX_LINE_BYTES, bad_bytes: Literal["refuse", "mark"] = "refuse"
+) -> Iterator[str]:
     """The lines of a file, without their endings; "-" is standard input.
 
     Raises DataError for a file that is missing, not a plain file, damaged, binary or not UTF-8, and for a line of more than
-    `max_line_bytes` bytes; StorageError when the disk fails. Errors come up while iterating.
+    `max_line_bytes` bytes; StorageError when the disk fails. Errors come up while iterating. With `bad_bytes` mark a line that is not
+    UTF-8 comes as `Damaged` instead, whatever the file is otherwise.
     """
     for part, first_line, offset in _whole_lines(file, max_line_bytes):
         try:
@@ -32,6 +42,9 @@ def read_lines(file: str | os.PathLike[str], *, max_line_bytes: int = MAX_LINE_B
                 raise ValueError("NUL")
             text = part.decode("utf-8")
         except ValueError as error:
+            if bad_bytes == "mark":
+                yield from _marked(part)
+                continue
             raise _undecodable(shown(file), part, first_line, offset) from (error if isinstance(error, UnicodeDecodeError) else None)
         if "\r\n" in text:
             text = text.replace("\r\n", "\n")
@@ -39,6 +52,17 @@ def read_lines(file: str | os.PathLike[str], *, max_line_bytes: int = MAX_LINE_B
         if not lines[-1]:  # what follows the last LF is no line
             lines.pop()
         yield from lines
+
+
+def _marked(part: bytes) -> Iterator[str]:
+    """The lines of bytes of which some are no text."""
+    for line in part.removesuffix(b"\n").split(b"\n"):
+        line = line.removesuffix(b"\r")
+        try:
+            text = line.decode("utf-8")
+        except UnicodeDecodeError:
+            text = Damaged(line.decode("utf-8", "replace"))
+        yield Damaged(text) if "\0" in text else text
 
 
 def count_lines(file: str | os.PathLike[str]) -> int:

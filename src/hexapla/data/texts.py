@@ -30,6 +30,20 @@ class Texts:
             file.unlink()
 
 
+def leak(train: Texts, dev: Texts) -> tuple[int, int, int]:
+    """Of the pairs in `dev`: how many sources `train` has too, how many whole pairs, and the line of the first. Memory: `dev`."""
+    sources = {source for _, texts, _ in dev for source in texts}
+    pairs = {pair for _, *sides in dev for pair in zip(*sides, strict=True)}
+    seen_sources: set[str] = set()
+    seen_pairs: set[tuple[str, ...]] = set()
+    for _, *sides in train:
+        seen_sources |= sources.intersection(sides[0])
+        seen_pairs |= pairs.intersection(zip(*sides, strict=True))
+    rows = [(line, pair) for lines, *sides in dev for line, pair in zip(lines.tolist(), zip(*sides, strict=True), strict=True)]
+    known = [line for line, pair in rows if pair[0] in seen_sources]
+    return len(known), sum(pair in seen_pairs for _, pair in rows), min(known, default=0)
+
+
 def spool(
     pairs: Iterable[tuple[str, str]], folder: Path, name: str, keep: TextFilter, account: Account, progress: Callable[[int], None]
 ) -> Texts:

@@ -1,7 +1,8 @@
 """prepare: corpus files to a folder of ids."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,9 +17,10 @@ from hexapla.data.clean import Account, TextFilter, judge_sizes
 from hexapla.data.corpus import read_pairs
 from hexapla.data.folder import sha256_of, whole_folder
 from hexapla.data.hold_out import choose, usual_hold_out
+from hexapla.data.opening import shown
 from hexapla.data.prepared import Prepared, write_about
 from hexapla.data.shards import IDS, IDS_AND_TEXT, ShardWriter, list_column, sizes_of
-from hexapla.data.texts import Texts, spool
+from hexapla.data.texts import Texts, leak, spool
 from hexapla.data.tokenizer import Tokenizer, learn_tokenizer, save_tokenizers
 from hexapla.data.vocabulary import SPECIALS
 from hexapla.errors import ConfigError, DataError
@@ -42,7 +44,11 @@ class Corpus:
         return [self.source] if self.target is None else [self.source, self.target]
 
     def __str__(self) -> str:
-        return " ".join("standard input" if file == "-" else str(file) for file in self.files)
+        return " ".join(shown(file) for file in self.files)
+
+    def statuses(self) -> dict[File, os.stat_result]:
+        """Of the plain files among them: streams have no second reading to compare with the first."""
+        return {file: Path(file).stat() for file in self.files if file != "-" and Path(file).is_file()}
 
 
 def prepare(
@@ -83,13 +89,16 @@ def prepare(
         raise ConfigError("joint = true: one vocabulary for both sides needs target_subwords unset; unset it, or set joint = false")
     if dev is not None and hold_out:
         raise ConfigError(f"hold_out = {hold_out}: a dev set is given already; give one or the other")
+    refuse_unwritable_name(into)
     corpus = Corpus(source, target)
     dev_corpus = None if dev is None else Corpus(*dev) if isinstance(dev, tuple) else Corpus(dev)
+    corpora = {"train": corpus} | ({} if dev_corpus is None else {"dev": dev_corpus})
+    before = {split: each.statuses() for split, each in corpora.items()}
     with whole_folder(Path(into), mark="prepared.toml", overwrite=overwrite) as folder:
         with (folder / "dropped.jsonl").open("w", encoding="utf-8") as log:
             preparation = Preparation(folder, config, corpus, dev_corpus, progress or (lambda stage, count: None), log)
             preparation.run()
-        files = described("train", corpus) + ([] if dev_corpus is None else described("dev", dev_corpus))
+        files = [entry for split, each in corpora.items() for entry in described(split, each, before[split])]
         write_about(folder, sizes=preparation.sizes, settings=to_mapping(config), corpus=files)
     return Prepared.open(into, verify=False)
 
@@ -105,6 +114,7 @@ class Preparation:
         self.progress = progress
         self.accounts = {"train": Account("train", log)} | ({} if dev is None else {"dev": Account("dev", log)})
         self.tallies = {"train": Tally(), "dev": Tally()}
+        self.notices: list[str] = []
 
     def run(self) -> None:
         train = self.accounts["train"]
@@ -112,6 +122,8 @@ class Preparation:
         train.refuse_loss(str(self.corpus), self.config.max_dropped)
         held = self.hold_out(texts)
         dev_texts = None if self.dev is None else self.read("dev", self.dev, Cleaning())
+        if dev_texts is not None:
+            self.notices += leak_notice(texts, dev_texts)
         source, target = self.learn(texts, ~held)
         self.vocabularies = {"source_vocab": source.vocab_size, "target_vocab": target.vocab_size}
         save_tokenizers(self.folder, source, target, self.config.joint)
@@ -128,7 +140,7 @@ class Preparation:
         self.write_report(source, target)
 
     def read(self, split: str, corpus: Corpus, cleaning: Cleaning) -> Texts:
-        pairs = read_pairs(corpus.source, corpus.target)
+        pairs = read_pairs(corpus.source, corpus.target, bad_bytes="mark" if cleaning.bad_bytes == "drop" else "refuse")
         return spool(pairs, self.folder, f"texts-{split}", TextFilter(cleaning), self.accounts[split], partial(self.progress, "read"))
 
     def hold_out(self, texts: Texts) -> np.ndarray:
@@ -219,7 +231,7 @@ class Preparation:
         report = {
             "corpus": {split: account.report() for split, account in self.accounts.items()},
             "splits": {split: tally.report() for split, tally in self.tallies.items()},
-            "notices": notices(self.config, source, target),
+            "notices": [*self.notices, *notices(self.config, source, target)],
         }
         (self.folder / "report.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
 
@@ -255,10 +267,41 @@ def notices(config: PrepareConfig, source: Tokenizer, target: Tokenizer) -> list
     return found
 
 
-def described(split: str, corpus: Corpus) -> list[dict[str, str | int]]:
-    """The files of a corpus with size and SHA-256; a stream has neither."""
+def leak_notice(train: Texts, dev: Texts) -> list[str]:
+    sources, pairs, first = leak(train, dev)
+    if not sources:
+        return []
+    return [
+        f"dev: {sources:,} of {dev.pairs:,} sources are in the training text, {pairs:,} with the same target (first at line {first});"
+        " scores on them say little about new text"
+    ]
+
+
+def described(split: str, corpus: Corpus, before: Mapping[File, os.stat_result]) -> list[dict[str, str | int]]:
+    """The files of a corpus with size and SHA-256; a stream has neither.
+
+    Raises DataError: a file is not the one that was there when reading began.
+    """
     files: list[dict[str, str | int]] = []
     for file in corpus.files:
-        known = {"bytes": Path(file).stat().st_size, "sha256": sha256_of(Path(file))} if Path(file).is_file() else {}
-        files.append({"split": split, "file": str(file), **known})
+        name = os.fsencode(file).decode("utf-8", "backslashreplace")
+        known = {} if file not in before else {"bytes": before[file].st_size, "sha256": unchanged_sha256(Path(file), before[file])}
+        files.append({"split": split, "file": name, **known})
     return files
+
+
+def unchanged_sha256(file: Path, before: os.stat_result) -> str:
+    try:
+        digest, after = sha256_of(file), file.stat()
+    except FileNotFoundError:
+        raise DataError(f"{shown(file)}: vanished while it was prepared; start again with a file that stays") from None
+    if (before.st_ino, before.st_size, before.st_mtime_ns) != (after.st_ino, after.st_size, after.st_mtime_ns):
+        raise DataError(f"{shown(file)}: changed while it was prepared; wait until it is written, or copy it, and start again")
+    return digest
+
+
+def refuse_unwritable_name(into: File) -> None:
+    try:
+        os.fspath(into).encode("utf-8")
+    except UnicodeEncodeError:
+        raise ConfigError(f"into = {shown(into)}: Arrow writes only to names that are UTF-8; give another folder") from None

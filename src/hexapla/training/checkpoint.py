@@ -151,16 +151,26 @@ class Checkpoints:
 
         Raises CheckpointError: the file names none that is there. Another one in its place would be a guess.
         """
+        name = self.pointer()
+        while name is not None:
+            folder, steps = self.folder / name, self.steps()
+            if folder in steps:
+                return folder
+            before, name = name, self.pointer()
+            if name == before:  # else training has moved it meanwhile
+                others = ", ".join(["latest", *(step.name for step in steps)])
+                raise CheckpointError(
+                    f"{self.folder / BEST}: names {in_brief(name)}, which is not there; choose by --checkpoint one of {others}"
+                )
+        return None
+
+    def pointer(self) -> str | None:
+        """What the file `best` says; None where there is none. Raises CheckpointError: no file that can be read."""
         file = self.folder / BEST
         if not os.path.lexists(file):
             return None
         with wrong_with_the_run():
-            name = read_stored(file, MOST_NAME).decode("utf-8", errors="replace").strip()
-        steps = self.steps()
-        if self.folder / name not in steps:
-            others = ", ".join(["latest", *(step.name for step in steps)])
-            raise CheckpointError(f"{file}: names {in_brief(name)}, which is not there; choose by --checkpoint one of {others}")
-        return self.folder / name
+            return read_stored(file, MOST_NAME).decode("utf-8", errors="replace").strip()
 
     def point_to_best(self, step: int) -> None:
         best = self.folder / f"step_{step}"

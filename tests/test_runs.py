@@ -48,12 +48,10 @@ def test_the_average_is_found_once_there_is_one(path):
     assert Run.open(str(path), checkpoint="average").checkpoint_folder() == path / "checkpoints/average"
 
 
-def test_the_best_is_the_latest_where_none_is_known_or_it_is_gone(path):
-    pointer = path / "checkpoints/best"
-    for text in (None, "step_3"):
-        pointer.unlink() if text is None else replace_text(pointer, text)
-        assert Run.open(path).checkpoint_folder().name == "step_6"
-    replace_text(pointer, "step_4")
+def test_the_best_is_the_latest_where_training_named_none(path):
+    (path / "checkpoints/best").unlink()
+    assert Run.open(path).checkpoint_folder().name == "step_6"
+    replace_text(path / "checkpoints/best", "step_4")
 
 
 @pytest.mark.parametrize("name", ["step_3", "", ".", "..", "../checkpoints/step_4", "best.tmp", "/etc", "step_4/model.safetensors"])
@@ -99,10 +97,7 @@ def test_a_run_is_not_made_where_something_is(new, data):
         Run.create(new, small_config(), data)
 
 
-@pytest.mark.parametrize("content", [None, "", "{", "[]", '{"format": "one"}', "{}"])
-def test_a_folder_that_is_no_run_is_refused(tmp_path, content):
-    if content is not None:
-        (tmp_path / "run.json").write_text(content)
+def test_a_folder_that_is_no_run_is_refused(tmp_path):
     with pytest.raises(CheckpointError) as caught:
         Run.open(tmp_path)
     assert str(caught.value) == (
@@ -111,15 +106,16 @@ def test_a_folder_that_is_no_run_is_refused(tmp_path, content):
     assert caught.value.exit_code == 66
 
 
-def test_a_newer_run_is_refused(new):
-    (new / "run.json").write_text(json.dumps({"format": 2, "data": ""}))
-    with pytest.raises(CheckpointError, match=r"run: written in format 2, this version reads up to 1; update hexapla$"):
+@pytest.mark.parametrize("version", [2, 10**30])
+def test_a_newer_run_is_refused_and_not_taken_for_damage(new, version):
+    (new / "run.json").write_text(json.dumps({"format": version, "what": "nobody knows yet"}))
+    with pytest.raises(CheckpointError, match=rf"run: written in format {version}, this version reads up to 1; update hexapla$"):
         Run.open(new)
 
 
 def test_a_part_that_is_missing_is_named(new):
     (new / "config.toml").unlink()
-    with pytest.raises(CheckpointError, match=r"config\.toml: No such file"):
+    with pytest.raises(CheckpointError, match=r"config\.toml: is missing; the folder is not whole$"):
         Run.open(new)
 
 
@@ -134,7 +130,7 @@ def test_a_tokenizer_file_that_has_changed_or_is_gone_is_named(new, name):
     file.unlink()
     with pytest.raises(CheckpointError) as caught:
         Run.open(new)
-    assert str(caught.value) == f"{file}: is missing"
+    assert str(caught.value) == f"{file}: is missing; the folder is not whole"
 
 
 def test_a_setting_that_cannot_be_is_named(new):

@@ -5,28 +5,39 @@ run.json              format, the fingerprint of the data it was trained on, the
 tokenizer.toml, …     how text becomes ids: see data.tokenizer
 checkpoints/          see training.checkpoint
 metrics.jsonl         what training measured: see training.metrics
+
+Whoever made a folder, to open it runs nothing of it and reads nothing outside it: see docs/internals.md.
 """
 
+import hashlib
 import json
+import os
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from hexapla.config.load import read_run_config, write_toml
+import torch
+
+from hexapla.config.edge import from_mapping, to_mapping
+from hexapla.config.load import write_toml
 from hexapla.config.run import RunConfig
-from hexapla.data.folder import sha256_of, whole_folder
+from hexapla.data.folder import put_back_all, read_whole, sha256_of, whole_folder
+from hexapla.data.opening import shown
 from hexapla.data.prepared import Prepared
-from hexapla.data.tokenizer import load_tokenizers, save_tokenizers
-from hexapla.errors import CheckpointError, ConfigError, DataError
+from hexapla.data.stored import MOST_VOCABULARY, in_brief, read_json_table, read_stored, read_toml_table
+from hexapla.data.tokenizer import files_of_tokenizers, load_tokenizers, save_tokenizers
+from hexapla.errors import CheckpointError, ConfigError
 from hexapla.models.build import build
 from hexapla.models.seq2seq import Seq2Seq
 from hexapla.training.checkpoint import Checkpoints, put_in_place, step_of
-from hexapla.training.reading import load_model, verify
+from hexapla.training.reading import WEIGHTS, put, read_tensors, refuse_newer, shapes_of, verify, wrong_with_the_run
 
 FORMAT = 1
 ABOUT = "run.json"
+CONFIG = "config.toml"
 CHECKPOINTS = "checkpoints"
 METRICS = "metrics.jsonl"
+TOKENIZER_FILES = {"tokenizer.toml", *(f"{name}.{kind}" for name in ("subwords", "source", "target") for kind in ("model", "json"))}
 
 
 class Run:
@@ -40,7 +51,7 @@ class Run:
             ("target", self.target, config.model.target_vocab),
         ):
             if tokenizer.vocab_size != size:
-                raise CheckpointError(f"{path}: the {side} tokenizer has {tokenizer.vocab_size} entries, config.toml says {size}")
+                raise CheckpointError(f"{path}: the {side} tokenizer has {tokenizer.vocab_size} entries, {CONFIG} says {size}")
 
     @classmethod
     def open(cls, path: str | Path, checkpoint: str = "best") -> "Run":
@@ -50,20 +61,10 @@ class Run:
         Raises CheckpointError: no run folder, one of a newer format, or parts of it are missing or do not fit each other.
         """
         path = Path(path)
-        try:
-            about = json.loads((path / ABOUT).read_text(encoding="utf-8"))
-            newer = about["format"] > FORMAT
-        except (OSError, ValueError, KeyError, TypeError):
-            raise CheckpointError(
-                f"{path}: not a run folder: it has no valid {ABOUT}; give the folder that `hexapla train --into` wrote"
-            ) from None
-        if newer:
-            raise CheckpointError(f"{path}: written in format {about['format']}, this version reads up to {FORMAT}; update hexapla")
-        refuse_changed(path, about.get("files", {}))
-        try:
-            return cls(path, read_run_config(path / "config.toml"), about, checkpoint=checkpoint)
-        except (ConfigError, DataError) as error:
-            raise CheckpointError(f"{path}: {error}") from None
+        with wrong_with_the_run():
+            about = read_about(path)
+            refuse_changed(path, about["files"])
+            return cls(path, read_config(path / CONFIG), about, checkpoint=checkpoint)
 
     @classmethod
     def create(cls, path: Path, config: RunConfig, data: Prepared) -> "Run":
@@ -71,7 +72,7 @@ class Run:
         with whole_folder(path, mark=ABOUT) as partial:
             save_tokenizers(partial, data.source, data.target, data.joint)
             files = {file.name: sha256_of(file) for file in sorted(partial.iterdir())}
-            write_toml(partial / "config.toml", config)
+            write_toml(partial / CONFIG, config)
             (partial / CHECKPOINTS).mkdir()
             about = {"format": FORMAT, "data": data.fingerprint, "files": files}
             (partial / ABOUT).write_text(json.dumps(about, indent=1), encoding="utf-8")
@@ -79,9 +80,9 @@ class Run:
 
     def configured(self, config: RunConfig) -> "Run":
         """This run with other settings, also in its config.toml."""
-        new = self.path / "config.toml.tmp"
+        new = self.path / f"{CONFIG}.tmp"
         write_toml(new, config)
-        put_in_place(new, self.path / "config.toml")
+        put_in_place(new, self.path / CONFIG)
         return Run(self.path, config, self.about, checkpoint=self.checkpoint)
 
     @property
@@ -90,20 +91,47 @@ class Run:
 
     @cached_property
     def model(self) -> Seq2Seq:
-        """The model with the weights of `checkpoint`, verified, ready to decode. Raises CheckpointError."""
+        """The model with the weights of `checkpoint`, verified, ready to decode. Raises CheckpointError.
+
+        Where training removes or replaces the checkpoint in the middle of it, the one that has its name then is read instead.
+        """
+        return read_whole(self.checkpoint_folder, self.loaded)
+
+    def loaded(self, folder: Path) -> Seq2Seq:
+        """Nothing of the model's size is allocated before the file is known to hold that model."""
+        with torch.device("meta"):
+            wanted = shapes_of(build(self.config))
+        weights = read_tensors(folder, WEIGHTS, wanted)
+        self.refuse_other_origin(folder, verify(folder, but={WEIGHTS}))
         model = build(self.config)
-        folder = self.checkpoint_folder()
-        verify(folder)
-        load_model(model, folder)
+        put(model, weights)
         return model.eval()
+
+    def origin(self) -> dict[str, Any]:
+        """What a checkpoint keeps in its state of the run that it was trained in: the weights mean nothing with another."""
+        return {"data": self.about["data"], "model": to_mapping(self.config.model)}
+
+    def refuse_other_origin(self, folder: Path, state: dict[str, Any]) -> None:
+        """Raises CheckpointError: `state` is of a model or of data that this run is not of, although all shapes may agree."""
+        origin = self.origin()
+        if state.get("data", origin["data"]) != origin["data"]:
+            raise CheckpointError(f"{shown(folder)}: was trained on other data than {shown(self.path)}; it belongs to another run")
+        trained = state.get("model", origin["model"])
+        if trained != origin["model"]:
+            raise CheckpointError(
+                f"{shown(folder)}: was trained with other settings of the model than {CONFIG} has: "
+                f"{first_difference(trained, origin['model'])}; restore {CONFIG} from a copy of the run"
+            )
 
     def checkpoint_folder(self) -> Path:
         """Where the weights of `checkpoint` are. Raises CheckpointError: there is no such checkpoint; the message lists those there are."""
-        folder, steps = self.path / CHECKPOINTS, self.checkpoints.steps()
+        folder = self.path / CHECKPOINTS
+        put_back_all(folder)
+        steps = self.checkpoints.steps()
         if self.checkpoint in ("best", "latest"):
             if not steps:
                 raise CheckpointError(f"{self.path}: has no checkpoint yet; train it first")
-            best = self.checkpoints.best if self.checkpoint == "best" else None
+            best = self.checkpoints.named_best() if self.checkpoint == "best" else None
             return best or steps[-1]
         there = [*sorted(folder.glob("average")), *steps]
         if folder / self.checkpoint not in there:
@@ -118,10 +146,52 @@ class Run:
         return step_of(steps[-1]) if steps else 0
 
 
-def refuse_changed(path: Path, files: dict[str, str]) -> None:
+def read_about(path: Path) -> dict[str, Any]:
+    """run.json. Raises CheckpointError, DataError."""
+    file = path / ABOUT
+    if not os.path.lexists(file):
+        raise CheckpointError(
+            f"{shown(path)}: not a run folder: it has no valid {ABOUT}; give the folder that `hexapla train --into` wrote"
+        )
+    about = read_json_table(file)
+    refuse_newer(path, about)
+    if about.keys() != {"format", "data", "files"} or type(about["format"]) is not int or not isinstance(about["data"], str):
+        raise CheckpointError(
+            f"{shown(file)}: not as it was written: it must have format, data and files; restore it from a copy of the run"
+        )
+    if not isinstance(about["files"], dict) or not about["files"].keys() <= TOKENIZER_FILES:
+        raise CheckpointError(f"{shown(file)}: files: must be those of the tokenizers; restore it from a copy of the run")
+    if (path / CHECKPOINTS).is_symlink():
+        raise CheckpointError(f"{shown(path / CHECKPOINTS)}: a symbolic link; put the folder itself there, or make the whole run one")
+    return about
+
+
+def read_config(file: Path) -> RunConfig:
+    """Raises CheckpointError: a setting that cannot be; DataError: not TOML."""
+    try:
+        return from_mapping(RunConfig, read_toml_table(file), where=shown(file))
+    except ConfigError as error:
+        raise CheckpointError(str(error)) from None
+
+
+def refuse_changed(path: Path, files: dict[str, Any]) -> None:
     """Raises CheckpointError: a file is not as it was written. Another tokenizer would read the same text as other ids, unnoticed."""
     for name, expected in files.items():
-        if not (path / name).is_file():
-            raise CheckpointError(f"{path / name}: is missing")
-        if sha256_of(path / name) != expected:
-            raise CheckpointError(f"{path / name}: has changed since training began (another SHA-256); restore it from a copy of the run")
+        if hashlib.sha256(read_stored(path / name, MOST_VOCABULARY)).hexdigest() != expected:
+            raise CheckpointError(
+                f"{shown(path / name)}: has changed since training began (another SHA-256); restore it from a copy of the run"
+            )
+    unwatched = set(files_of_tokenizers(path)) - files.keys()
+    if unwatched:
+        raise CheckpointError(f"{shown(path / ABOUT)}: files: lacks {', '.join(sorted(unwatched))}; restore it from a copy of the run")
+
+
+def first_difference(old: dict[str, Any], new: dict[str, Any], path: str = "model") -> str:
+    """The first setting that is not the same in both, with both values."""
+    for name in sorted(old.keys() | new.keys()):
+        before, after = old.get(name), new.get(name)
+        if isinstance(before, dict) and isinstance(after, dict) and before != after:
+            return first_difference(before, after, f"{path}.{name}")
+        if before != after:
+            return f"{path}.{name} = {in_brief(after)}, it was {in_brief(before)}"
+    return path

@@ -69,10 +69,10 @@ def told(hook, trainer, steps):
     [
         ("loss", [3.0, 2.0, 2.0, math.nan, 2.5], [True, True, False, False, False]),
         ("bleu", [3.0, 2.0, 3.0, math.nan, 3.5], [True, False, False, False, True]),
-        ("loss", [math.nan, math.nan, 5.0, math.inf, -math.inf], [False, False, True, False, True]),
+        ("loss", [math.nan, math.inf, 5.0, math.inf, -math.inf], [False, False, True, False, False]),
     ],
 )
-def test_better_is_strictly_less_loss_or_more_of_the_others_and_nan_is_never(metric, values, best):
+def test_better_is_strictly_less_loss_or_more_of_the_others_and_what_is_not_finite_is_never(metric, values, best):
     standing = Best(metric)
     assert [standing.take(value, step) for step, value in enumerate(values, 1)] == best
     last = max(step for step, is_best in enumerate(best, 1) if is_best)

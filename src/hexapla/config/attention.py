@@ -1,19 +1,26 @@
 """What an attention is: its heads and their widths."""
 
-from hexapla.config.setting import Count, Probability, setting
+from typing import Annotated
+
+from annotated_types import Ge, Le
+
+from hexapla.config.setting import Probability, setting
+
+Width = Annotated[int, Ge(1), Le(2**20)]
+"""a side of a matrix; the product of any three still is a number of bytes that a machine can count"""
 
 
 @setting
 class AttentionConfig:
     """Multi-head attention, Vaswani et al. 2017, section 3.2.2."""
 
-    heads: Count = 8
+    heads: Width = 8
     """h, how many queries look at once"""
-    kv_heads: Count | None = None
+    kv_heads: Width | None = None
     """key and value heads, each read by heads / kv_heads queries (Ainslie et al. 2023); unset: one for each head"""
-    d_k: Count | None = None
+    d_k: Width | None = None
     """width of a query and of a key; unset: d_model / heads"""
-    d_v: Count | None = None
+    d_v: Width | None = None
     """width of a value; unset: d_model / heads"""
     bias: bool = True
     """projections add a bias"""

@@ -3,12 +3,16 @@
 from dataclasses import field
 from typing import Annotated, Literal
 
+from annotated_types import Ge, Le
 from pydantic import Field
 
-from hexapla.config.attention import AttentionConfig
-from hexapla.config.setting import Count, Probability, Whole, setting
+from hexapla.config.attention import AttentionConfig, Width
+from hexapla.config.setting import Probability, Whole, setting
 from hexapla.config.stack import StackConfig
 from hexapla.errors import ConfigError
+
+Entries = Annotated[int, Ge(1), Le(2**27)]
+"""rows of a matrix that has one for each token or position"""
 
 
 @setting
@@ -39,7 +43,7 @@ class Learned:
     """Positions as trained vectors: no longer text than `length` tokens."""
 
     kind: Literal["learned"] = "learned"
-    length: Count = 1024
+    length: Entries = 1024
 
 
 Positions = Annotated[Sinusoidal | Learned, Field(discriminator="kind")]
@@ -50,11 +54,11 @@ class Seq2SeqConfig:
     """The encoder-decoder of Vaswani et al. 2017, Figure 1."""
 
     family: Literal["seq2seq"] = "seq2seq"
-    source_vocab: Count
+    source_vocab: Entries
     """entries of the source vocabulary"""
-    target_vocab: Count
+    target_vocab: Entries
     """entries of the target vocabulary"""
-    d_model: Count = 512
+    d_model: Width = 512
     """width of every embedding and layer output"""
     encoder: StackConfig = field(default_factory=StackConfig)
     decoder: StackConfig = field(default_factory=StackConfig)

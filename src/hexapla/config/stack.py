@@ -1,10 +1,15 @@
 """What a stack of layers is: the encoder or the decoder of Figure 1."""
 
 from dataclasses import field
-from typing import Literal
+from typing import Annotated, Literal
 
-from hexapla.config.attention import AttentionConfig
-from hexapla.config.setting import Count, Positive, Probability, Whole, setting
+from annotated_types import Ge, Le
+
+from hexapla.config.attention import AttentionConfig, Width
+from hexapla.config.setting import Positive, Probability, setting
+
+MOST_LAYERS = 64
+"""with as many, the header of a checkpoint's optimiser still is what `training.header` reads"""
 
 Activation = Literal["relu", "gelu", "silu"]
 
@@ -13,7 +18,7 @@ Activation = Literal["relu", "gelu", "silu"]
 class FeedForwardConfig:
     """The position-wise network, Vaswani et al. 2017, section 3.3."""
 
-    d_ff: Count = 2048
+    d_ff: Width = 2048
     """inner width"""
     activation: Activation = "relu"
     """relu as in the paper, gelu, or silu"""
@@ -29,7 +34,7 @@ class FeedForwardConfig:
 class StackConfig:
     """N layers of one shape."""
 
-    layers: Whole = 6
+    layers: Annotated[int, Ge(0), Le(MOST_LAYERS)] = 6
     """N, how many layers"""
     attention: AttentionConfig = field(default_factory=AttentionConfig)
     feed_forward: FeedForwardConfig = field(default_factory=FeedForwardConfig)

@@ -83,7 +83,7 @@ def refuse_strange_parts(model: bytes, where: str) -> None:
         at += length
         found[field] += 1
         if field not in FIELDS or found[field] > FIELDS[field] or at > len(model):
-            raise DataError(f"{where}: not a sentencepiece model of Hexapla's, or damaged; prepare the data again")
+            raise DataError(f"{where}: not a sentencepiece model, or damaged; prepare the data again")
 
 
 def number_at(message: bytes, at: int) -> tuple[int, int]:

@@ -3,7 +3,7 @@
 Ids 0 to 3 are pad, unk, bos and eos. No text becomes one of them but unk: "<s>" in a text is three characters.
 """
 
-import tomllib
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import chain
@@ -15,11 +15,15 @@ import tomli_w
 from hexapla.config.data import Bpe, Bytes, Characters, Subwords, Unigram, Words
 from hexapla.config.edge import from_mapping, to_mapping
 from hexapla.config.setting import setting
+from hexapla.data.opening import shown
+from hexapla.data.stored import MOST_VOCABULARY, in_brief, read_stored, read_toml_table
 from hexapla.data.subwords import SubwordTokenizer, learn_subwords, refuse_surrogates
 from hexapla.data.vocabulary import FIRST, SPECIAL_PIECES, SPECIALS, UNKNOWN, Vocabulary
 from hexapla.errors import ConfigError, DataError
 
 FORMAT = 1
+ABOUT = "tokenizer.toml"
+HALF_A_PAIR = re.compile("[\ud800-\udfff]")
 
 
 class Tokenizer(Protocol):
@@ -54,7 +58,11 @@ class EntryTokenizer:
     Characters come back exactly. Words come back with one space between them.
     """
 
-    def __init__(self, vocabulary: Vocabulary, config: Characters | Words) -> None:
+    def __init__(self, vocabulary: Vocabulary, config: Characters | Words, *, where: str = "vocabulary") -> None:
+        """Raises DataError: an entry that is no word, or no character; no text could hold it. `where` begins the message."""
+        for place, entry in enumerate(vocabulary.entries, 1):
+            if list(entries(entry, config)) != [entry] or HALF_A_PAIR.search(entry):
+                raise DataError(f"{where}: entry {place}, {in_brief(entry)}, is none of the {config.kind} that a text has")
         self.vocabulary = vocabulary
         self.config = config
         self.vocab_size = len(vocabulary)
@@ -141,7 +149,7 @@ class TokenizerFile:
 def save_tokenizers(folder: Path, source: Tokenizer, target: Tokenizer, joint: bool) -> None:
     """Write tokenizer.toml and subwords.model, or source.model and target.model; words and characters end in .json."""
     about = TokenizerFile(format=FORMAT, joint=joint, source=source.config, target=target.config)
-    (folder / "tokenizer.toml").write_text(tomli_w.dumps(to_mapping(about)), encoding="utf-8")
+    (folder / ABOUT).write_text(tomli_w.dumps(to_mapping(about)), encoding="utf-8")
     source.save(file_of(folder, "subwords" if joint else "source", source.config))
     if not joint:
         target.save(file_of(folder, "target", target.config))
@@ -149,41 +157,50 @@ def save_tokenizers(folder: Path, source: Tokenizer, target: Tokenizer, joint: b
 
 def load_tokenizers(folder: Path) -> tuple[Tokenizer, Tokenizer, bool]:
     """(source, target, joint), two objects even where one vocabulary serves both. Raises DataError naming the file at fault."""
-    about = read_about(folder / "tokenizer.toml")
-    names = ("subwords", "subwords") if about.joint else ("source", "target")
-    source, target = (load_tokenizer(folder, name, config) for name, config in zip(names, (about.source, about.target), strict=True))
+    about = read_about(folder / ABOUT)
+    source, target = (load_tokenizer(folder, name, config) for name, config in named_sides(about))
     return source, target, about.joint
 
 
 def read_about(file: Path) -> TokenizerFile:
+    values = read_toml_table(file)
+    version = values.get("format")
+    if type(version) is int and version > FORMAT:
+        raise DataError(f"{shown(file)}: written in format {version}, this version reads up to {FORMAT}; update hexapla")
+    if type(version) is not int or version != FORMAT:
+        raise DataError(f"{shown(file)}: format = {in_brief(version)}; this version reads format {FORMAT}")
     try:
-        values = tomllib.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise DataError(f"{file}: {error.strerror}; the folder is not whole") from None
-    except ValueError as error:
-        raise DataError(f"{file}: not TOML: {error}") from None
-    if values.get("format") != FORMAT:
-        raise DataError(f"{file}: format = {values.get('format')!r}; this version reads format {FORMAT}")
-    try:
-        return from_mapping(TokenizerFile, values, where=str(file))
+        about = from_mapping(TokenizerFile, values, where=shown(file))
     except ConfigError as error:
         raise DataError(str(error)) from None
+    if about.joint and about.source != about.target:
+        raise DataError(f"{shown(file)}: joint = true, but source and target are two kinds of vocabulary")
+    return about
 
 
 def load_tokenizer(folder: Path, name: str, config: Subwords) -> Tokenizer:
     file = file_of(folder, name, config)
     match config:
         case Bpe() | Unigram():
-            try:
-                return SubwordTokenizer(file.read_bytes(), config, where=str(file))
-            except OSError as error:
-                raise DataError(f"{file}: {error.strerror}; the folder is not whole") from None
+            return SubwordTokenizer(read_stored(file, MOST_VOCABULARY), config, where=shown(file))
         case Characters() | Words():
-            return EntryTokenizer(Vocabulary.load(file), config)
+            return EntryTokenizer(Vocabulary.load(file), config, where=shown(file))
         case Bytes():
             return ByteTokenizer(config)
         case _:
             assert_never(config)
+
+
+def files_of_tokenizers(folder: Path) -> list[str]:
+    """The names of the files that `load_tokenizers` reads. Raises DataError."""
+    about = read_about(folder / ABOUT)
+    files = [file_of(folder, name, config) for name, config in named_sides(about) if not isinstance(config, Bytes)]
+    return sorted({ABOUT, *(file.name for file in files)})
+
+
+def named_sides(about: TokenizerFile) -> list[tuple[str, Subwords]]:
+    """(name of its file, kind) of the source vocabulary and of the target's."""
+    return [("subwords" if about.joint else "source", about.source), ("subwords" if about.joint else "target", about.target)]
 
 
 def file_of(folder: Path, name: str, config: Subwords) -> Path:

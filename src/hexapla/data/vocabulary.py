@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from hexapla.config.model import Specials
+from hexapla.data.opening import shown
+from hexapla.data.stored import MOST_VOCABULARY, in_brief, read_json
 from hexapla.errors import DataError
 
 SPECIALS = Specials()
@@ -32,7 +34,9 @@ class Vocabulary:
         for place, entry in enumerate(self.entries):
             if entry in self.ids:
                 first = self.ids[entry] - FIRST
-                raise DataError(f"{where}: {entry!r} is entry {first + 1} and again entry {place + 1}; every entry may be there once")
+                raise DataError(
+                    f"{where}: {in_brief(entry)} is entry {first + 1} and again entry {place + 1}; every entry may be there once"
+                )
             self.ids[entry] = FIRST + place
 
     def __len__(self) -> int:
@@ -53,13 +57,8 @@ class Vocabulary:
 
     @classmethod
     def load(cls, file: Path) -> "Vocabulary":
-        """Raises DataError: no such file, or not a JSON list of different strings."""
-        try:
-            entries = json.loads(file.read_bytes())
-        except OSError as error:
-            raise DataError(f"{file}: {error.strerror}") from None
-        except ValueError as error:
-            raise DataError(f"{file}: not JSON ({error}); must be a list of strings") from None
+        """Raises DataError: no such file, or not a JSON list of different strings; StorageError."""
+        entries = read_json(file, MOST_VOCABULARY)
         if not isinstance(entries, list) or not all(isinstance(entry, str) for entry in entries):
-            raise DataError(f"{file}: must be a JSON list of strings, one for each vocabulary entry")
-        return cls(entries, where=str(file))
+            raise DataError(f"{shown(file)}: must be a JSON list of strings, one for each vocabulary entry")
+        return cls(entries, where=shown(file))

@@ -1,5 +1,6 @@
 """What happens between updates: measuring, validating, saving, stopping."""
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -78,9 +79,9 @@ class Best:
     judged: int = 0
 
     def take(self, value: float, step: int) -> bool:
-        """File a validation; true where it is the best. What is not a number never is."""
+        """File a validation; true where it is the best. What is not finite never is."""
         larger = self.metric != "loss"
-        better = value == value and (self.value is None or (value > self.value if larger else value < self.value))
+        better = math.isfinite(value) and (self.value is None or (value > self.value if larger else value < self.value))
         self.judged = step
         if better:
             self.value, self.step, self.since = value, step, 0
@@ -125,8 +126,9 @@ class Validate(Hook):
             result = self.judged(trainer)
         except Interrupted:
             return
-        except Exception:
+        except Exception as error:
             self.save(trainer)
+            error.add_note(f"while validating after step {step}, of which a checkpoint is saved")
             raise
         is_best = self.best.take(result[self.config.metric], step)
         told = {"step": step, **result, "best": is_best, "seconds": time.monotonic() - began}
@@ -164,11 +166,12 @@ class Save(Hook):
 
     def updated(self, trainer: "Trainer", record: dict[str, Any]) -> None:
         step = trainer.position.step
-        if step == self.best.step or step % self.every == 0:
+        if (step == self.best.step or step % self.every == 0) and not record.get("in_memory"):  # which would be refused
             self.save(trainer)
 
     def finish(self, trainer: "Trainer", reason: str) -> None:
-        if self.state() != self.saved:
+        state = self.state()
+        if self.saved is None or any(state[part] != self.saved[part] for part in ("position", "best")):
             self.save(trainer)
 
     def save(self, trainer: "Trainer") -> None:

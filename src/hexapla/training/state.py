@@ -19,6 +19,7 @@ class SavedPosition:
     cursor: Whole = 0
     skipped: Whole = 0
     left_out: Whole = 0
+    earlier: list[tuple[Count, Whole]] = field(default_factory=list)
 
 
 @setting
@@ -40,7 +41,10 @@ class SavedState:
     steps: Count = 1
     threads: Count = 1
     torch: str = ""
+    device: str = ""
+    data: str = ""
     model: dict[str, Any] = field(default_factory=dict)
+    training: dict[str, Any] = field(default_factory=dict)
 
 
 def refuse_no_state(file: Path, state: dict[str, Any]) -> None:

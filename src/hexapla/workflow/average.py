@@ -2,10 +2,12 @@
 
 from pathlib import Path
 
+from hexapla.axes import Tensor
 from hexapla.errors import CheckpointError, ConfigError
 from hexapla.runs import Run
 from hexapla.training.average import mean_of
 from hexapla.training.checkpoint import write_folder
+from hexapla.training.reading import WEIGHTS
 
 
 def average(run: Run | str | Path, *, last: int = 5) -> Path:
@@ -17,12 +19,23 @@ def average(run: Run | str | Path, *, last: int = 5) -> Path:
     run = run if isinstance(run, Run) else Run.open(run)
     if last < 1:
         raise ConfigError(f"--last {last}: must be at least 1")
-    folders = run.checkpoints.steps()[-last:]
-    if len(folders) < last:
-        raise CheckpointError(
-            f"{run.path}: keeps {len(folders)} checkpoints, fewer than the {last} asked for; "
-            "average fewer, or train with a larger training.keep_last"
-        )
+    folders, mean = mean_of_newest(run, last)
     folder = run.path / "checkpoints" / "average"
-    write_folder(folder, {"model.safetensors": mean_of(folders)}, {"average_of": [f.name for f in folders]})
+    write_folder(folder, {WEIGHTS: mean}, {"average_of": [f.name for f in folders], **run.origin()})
     return folder
+
+
+def mean_of_newest(run: Run, last: int) -> tuple[list[Path], dict[str, Tensor]]:
+    """The newest checkpoints and their mean; training that removes one of them meanwhile has newer ones."""
+    while True:
+        folders = run.checkpoints.steps()[-last:]
+        if len(folders) < last:
+            raise CheckpointError(
+                f"{run.path}: keeps {len(folders)} checkpoints, fewer than the {last} asked for; "
+                "average fewer, or train with a larger training.keep_last"
+            )
+        try:
+            return folders, mean_of(folders)
+        except CheckpointError:
+            if all(folder.is_dir() for folder in folders):
+                raise

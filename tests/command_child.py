@@ -34,7 +34,7 @@ class Child:
             errors = os.open(self.errors, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
             os.dup2(os.open(os.devnull, os.O_WRONLY) if out is None else out, 1)
             os.dup2(errors, 2)
-            sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", closefd=False)  # noqa: SIM115
+            sys.stdout, sys.stderr = open(1, "w", closefd=False), open(2, "w", 1, closefd=False)  # noqa: SIM115
             for number in ENDING:
                 signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
             torch.set_num_threads(1)
@@ -42,7 +42,6 @@ class Child:
             sys.argv = ["hexapla", *arguments]
             main.main()
         except SystemExit as left:
-            sys.stdout.flush()
             os._exit(left.code if isinstance(left.code, int) else 98)
         except BaseException:
             traceback.print_exc()

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from hexapla.cli.console import say
+from hexapla.cli.console import say, write_lines
 from hexapla.cli.options import RunFolder
 
 
@@ -19,4 +19,4 @@ def average(
 
     path = average_run(run, last=last)
     say(f"wrote {path}; translate with it: hexapla translate {run} --checkpoint average")
-    print(path)
+    write_lines([str(path)])

@@ -1,9 +1,11 @@
 """stderr, where the command line talks, and stdout, which carries data and nothing else."""
 
+import errno
 import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from io import TextIOWrapper
 from select import PIPE_BUF, select
 from typing import TYPE_CHECKING, Any
 
@@ -54,15 +56,17 @@ def write_lines(lines: Iterable[str]) -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
-        done = f" after {Written.lines:,} lines" if Written.lines else ""
-        raise StorageError(f"standard output: {error.strerror or error}{done}; make room, or write elsewhere") from error
+        after = f" after {Written.lines:,} lines" if Written.lines else ""
+        closed = error.errno == errno.EBADF
+        why = "closed; lead it to a file or a pipe" if closed else f"{error.strerror or error}{after}; make room, or write elsewhere"
+        raise StorageError(f"standard output: {why}") from error
 
 
 def pieces(lines: Iterable[str]) -> Iterator[tuple[bytes, int]]:
     """Whole lines together, no more than a pipe takes at once unless one line alone is more; and how many they are."""
     some, count = b"", 0
     for line in lines:
-        encoded = f"{line}\n".encode()
+        encoded = f"{line}\n".encode(errors="surrogateescape")  # a path is written as the bytes it is
         if some and len(some) + len(encoded) > PIPE_BUF:
             yield some, count
             some, count = b"", 0
@@ -89,7 +93,7 @@ def write_whole(stream: Any, piece: bytes) -> None:
 def open_what_is_closed() -> None:
     """Give the numbers 0, 1 and 2 something harmless where the caller closed them, lest the next file that is opened gets one of them.
 
-    What is said then goes nowhere; data is refused: its stream can only be read.
+    What is said then goes nowhere; data is refused: its stream can only be read. And what the locale cannot write is no error.
     """
     for number in (0, 1, 2):
         try:
@@ -103,6 +107,8 @@ def open_what_is_closed() -> None:
         sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
     if sys.stderr is None:
         sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def forget_stdout() -> None:

@@ -36,7 +36,7 @@ def demo(
     with TrainingProgress() as progress:
         made = run_demo(pair, into=into, steps=steps, listeners=[progress])
     write_lines(shown(made, *pair.split("-")))
-    if ask and sys.stdin.isatty() and sys.stdout.isatty():
+    if ask and sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty():
         converse(made.run, *pair.split("-"))
     write_lines(advice(made.run, *pair.split("-")))
 

@@ -118,7 +118,7 @@ class Counts:
 
 def chunk_size(files: Sequence[str], batch_size: int) -> int:
     """Lines translated at a time: one where somebody types them."""
-    if list(files) == ["-"] and sys.stdin.isatty():
+    if list(files) == ["-"] and sys.stdin is not None and sys.stdin.isatty():
         say("type a sentence a line; Ctrl-D ends")
         return 1
     return batch_size * BATCHES_AT_ONCE

@@ -11,7 +11,8 @@ import hashlib
 import json
 import tomllib
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ import tomli_w
 from hexapla.data.folder import read_whole, sha256_of
 from hexapla.data.shards import IDS_AND_TEXT, Ragged, map_file
 from hexapla.data.tokenizer import Tokenizer, load_tokenizers
+from hexapla.data.watched import Watched
 from hexapla.errors import DataError
 
 FORMAT = 1
@@ -30,8 +32,11 @@ FORMAT = 1
 class Split:
     """The pairs of one part, train or dev, numbered from 0. Ids carry no begin or end marks."""
 
-    def __init__(self, files: Sequence[Path], source_vocab: int, target_vocab: int, *, verify: bool = True) -> None:
+    def __init__(
+        self, files: Sequence[Path], source_vocab: int, target_vocab: int, *, watched: Sequence[Watched] = (), verify: bool = True
+    ) -> None:
         """Raises DataError: a shard that is no Arrow file of ours; with `verify` also offsets and ids that lead outside."""
+        self._watched = watched
         shards = [(file, map_file(file, validate=verify)) for file in files]
         self._chunks = [chunk for _, chunks in shards for chunk in chunks]
         self._source = Ragged([chunk.column("source") for chunk in self._chunks])
@@ -46,6 +51,15 @@ class Split:
 
     def __len__(self) -> int:
         return self._starts[-1]
+
+    @contextmanager
+    def unchanged(self) -> Iterator[None]:
+        """Raises DataError: until the end of this block somebody wrote into the files; they may be removed and replaced by others."""
+        for file in self._watched:
+            file.refuse_changed()
+        yield
+        for file in self._watched:
+            file.refuse_changed()
 
     def _place(self, i: int) -> tuple[int, int]:
         if not 0 <= i < len(self):
@@ -117,7 +131,8 @@ class Prepared:
 
     def _split(self, name: str, verify: bool) -> Split:
         files = [self.path / file for file in sorted(self.about["files"]) if file.startswith(f"{name}-")]
-        split = Split(files, self.source_vocab, self.target_vocab, verify=verify)
+        watched = [Watched(file, self.about["files"][file.name]["sha256"]) for file in files]
+        split = Split(files, self.source_vocab, self.target_vocab, watched=watched, verify=verify)
         if len(split) != self.about["sizes"][name]:
             raise DataError(f"{self.path}: {len(split)} {name} pairs, but prepared.toml says {self.about['sizes'][name]}")
         return split

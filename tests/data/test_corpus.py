@@ -1,5 +1,8 @@
 """Pairs come in order, whole, and only from text whose lines match."""
 
+import io
+from pathlib import Path
+
 import pytest
 
 from hexapla.data.corpus import read_pairs
@@ -49,3 +52,16 @@ def test_a_tsv_line_without_its_one_tab_is_refused_by_place(file):
 def test_standard_input_cannot_be_both_sides(names):
     with pytest.raises(ConfigError, match="standard input can be one side only; give a file for the other"):
         list(read_pairs(*names))
+
+
+def test_where_two_files_of_different_length_part_is_told_if_it_shows(file, monkeypatch):
+    lengths = [3 + i * 7919 % 83 for i in range(300)]
+    source, target = (
+        file("".join(f"{'a' * n}\n" for n in lengths), "a"),
+        file("".join(f"{'b' * n}\n" for n in lengths[:120] + lengths[121:]), "b"),
+    )
+    with pytest.raises(DataError, match=r"b: 299 lines, but .*a has 300; line i of one .* of the other; they seem to part near line 12\d$"):
+        list(read_pairs(source, target))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(Path(source).read_bytes())))
+    with pytest.raises(DataError, match=r"b: 299 lines, but standard input has 300; line i of one must translate line i of the other$"):
+        list(read_pairs("-", target))

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hexapla.data import report as report_module
+from hexapla.data import inspect_characters as measuring
 from hexapla.data.report import describe
 from hexapla.errors import DataError
 
@@ -69,7 +69,7 @@ def test_every_number_equals_a_plain_count(tmp_path_factory, pairs, batch):
         (folder / name).write_bytes("".join("." + line + "\n" for line in lines).encode())
     source, target = ["." + one for one, _ in pairs], ["." + other for _, other in pairs]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(report_module, "BATCH_LINES", batch)
+        patch.setattr(measuring, "BATCH_LINES", batch)
         report = describe(folder / "x", folder / "y", limit=100)
     assert report.pairs == len(pairs)
     assert report.copies == sum(one == other for one, other in zip(source, target, strict=True))

@@ -129,3 +129,9 @@ def test_unknown_metrics_and_tokenizers_are_refused():
         Scoring(metrics=("bleu", "meteor"))  # pyright: ignore[reportArgumentType]
     with pytest.raises(ConfigError, match="tokenize = moses: no such tokenizer; one of auto, 13a, intl, zh, char, none"):
         Scoring(tokenize="moses")  # pyright: ignore[reportArgumentType]
+
+
+def test_where_two_systems_of_different_length_part_is_told_if_it_shows():
+    lines = ["b" * (3 + i * 7919 % 83) for i in range(300)]
+    with pytest.raises(DataError, match=r"^ref: 299 lines, but hyp has 300; .* of the other; they seem to part near line 12\d$"):
+        score_hypotheses(lines, [lines[:120] + lines[121:]], name="hyp", reference_names=["ref"])

@@ -1,6 +1,7 @@
 """The text view says what the report holds, in 80 columns, with or without colour."""
 
 import io
+import json
 import re
 import subprocess
 import sys
@@ -110,3 +111,59 @@ def test_remedies_name_options_that_prepare_has(file):
     assert named == {"--copies", "--duplicates", "--max-ratio", "--max-tokens", "--normalise"}
     prepare = typer.main.get_command(app).commands["prepare"]  # type: ignore[attr-defined]
     assert named <= {option for parameter in prepare.params for option in parameter.opts}
+
+
+def checked(*arguments: str) -> int:
+    from hexapla.cli.main import run
+
+    return run(["check", *arguments])
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)], ids=["text", "json"])
+def test_the_command_ends_with_65_after_a_report_that_finds_an_error(file, form, capfd):
+    assert checked(file("a", "ein Hund", "zwei Katzen"), file("b", "a dog"), *form) == 65
+    out, err = capfd.readouterr()
+    assert "line i of one must translate line i of the other" in " ".join(out.split())
+    assert err == (
+        "hexapla: a b: not fit for training yet: b: 1 lines, but a has 2; line i of one must translate line i of the other;"
+        " look at the end of a\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "words"),
+    [
+        ([], [], "there is no pair to train on"),
+        (["", "x"], ["y", ""], "each pair has a blank side"),
+        (["same", "text"], ["same", "text"], "source and target are the same text"),
+    ],
+)
+def test_nothing_to_train_on_is_an_error_of_the_command(file, capfd, source, target, words):
+    assert checked(file("a", *source), file("b", *target)) == 65
+    assert f"not fit for training yet: {words}; " in capfd.readouterr().err
+
+
+def test_the_command_ends_with_0_where_all_it_finds_are_warnings(file, capfd):
+    assert checked(file("a", "ein Hund", ""), file("b", "a dog", "x")) == 0
+    assert "Usable; look at 1 warning first." in capfd.readouterr().out
+
+
+def test_several_sets_are_compared_with_the_corpus_as_files_or_with_tabs(file, capfd):
+    corpus = file("c.tsv", "ein Hund\ta dog", "zwei\ttwo")
+    sets = (file("d.de", "zwei"), file("d.en", "2"), file("t.de", "ein Hund"), file("t.en", "a dog"), file("e.de", "x"), file("e.en", "y"))
+    tabs = ("--dev-tsv", file("f.tsv", "zwei\ttwo"), "--test-tsv", file("g.tsv", "a\tb"), "--test-tsv", file("h.tsv", "zwei\tx"))
+    assert checked(corpus, "--dev", *sets[:2], "--test", *sets[2:4], "--test", *sets[4:], *tabs, "--json") == 0
+    overlaps = json.loads(capfd.readouterr().out)["overlaps"]
+    assert [(each["name"], each["sources_seen"], each["pairs_seen"]) for each in overlaps] == [
+        ("d.de + d.en", 1, 0),
+        ("t.de + t.en", 1, 1),
+        ("e.de + e.en", 0, 0),
+        ("f.tsv", 1, 1),
+        ("g.tsv", 0, 0),
+        ("h.tsv", 1, 0),
+    ]
+
+
+def test_a_set_of_one_file_is_a_usage_error(file, capfd):
+    assert checked(file("c.tsv", "a\tb"), "--test", file("t", "x")) == 2
+    assert "--test" in capfd.readouterr().err

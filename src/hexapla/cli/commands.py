@@ -16,7 +16,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-app.command()(check.check)
+app.command(cls=check.PairsCommand)(check.check)
 app.command()(prepare.prepare)
 app.command()(train.train)
 app.command()(translate.translate)

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from functools import partial
 from itertools import zip_longest
+from pathlib import Path
 from typing import Literal
 
 from hexapla.data.lines import Damaged, read_lines
@@ -31,7 +32,7 @@ def read_pairs(source: File, target: File | None = None, *, bad_bytes: Literal["
             ours, theirs = before + (one is not None), before + (other is not None)
             for _, (more, others) in sides:  # the rest is only counted
                 ours, theirs = ours + (more is not None), theirs + (others is not None)
-            raise different_counts(source, target, ours, theirs)
+            raise different_counts(source, target, ours, theirs, bad_bytes)
         yield one, other
 
 
@@ -43,9 +44,14 @@ def zip_sides(source: File, target: File, *, bad_bytes: Literal["refuse", "mark"
     return zip_longest(read(source), read(target))
 
 
-def different_counts(source: File, target: File, source_lines: int, target_lines: int) -> DataError:
+def different_counts(source: File, target: File, source_lines: int, target_lines: int, bad_bytes: Literal["refuse", "mark"]) -> DataError:
+    from hexapla.data.inspect_alignment import parting_remark  # numpy is needed now only
+
+    plain = all(Path(file).is_file() and os.fspath(file) not in _STANDARD_INPUT for file in (source, target))
+    remark = parting_remark(zip_sides(source, target, bad_bytes=bad_bytes)) if plain else ""  # a stream cannot be read again
     return DataError(
-        f"{shown(target)}: {target_lines} lines, but {shown(source)} has {source_lines}; line i of one must translate line i of the other"
+        f"{shown(target)}: {target_lines} lines, but {shown(source)} has {source_lines};"
+        f" line i of one must translate line i of the other{remark}"
     )
 
 

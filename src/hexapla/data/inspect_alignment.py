@@ -8,11 +8,12 @@ A stretch is reported where the evidence for another offset exceeds that for no 
 related at that offset and unrelated as they stand (corpora made by rule repeat themselves, and fit their neighbours too).
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from hexapla.data.inspect_characters import SideNumbers
+from hexapla.data.inspect_characters import SideMeasure, SideNumbers, measure_sides
 
 THRESHOLD = 30.0  # chance data would have to look e^30 times more like another offset
 REACH = 3  # offsets tried on either side, beside those that the line counts suggest
@@ -46,6 +47,14 @@ def find_stretches(source: SideNumbers, target: SideNumbers) -> tuple[Stretch, .
     found: list[Stretch] = []
     _search(sums, 0, len(source), found)
     return tuple(sorted(found, key=lambda stretch: stretch.first))
+
+
+def parting_remark(rows: Iterable[tuple[str | None, str | None]]) -> str:
+    """For a message that two sides differ in number: near which line they seem to part, if that can be told."""
+    sides = SideMeasure(0), SideMeasure(0)
+    measure_sides(rows, *sides)
+    stretches = find_stretches(*(side.finish() for side in sides))
+    return f"; they seem to part near line {stretches[0].first}" if stretches else ""
 
 
 def length_correlation(source: SideNumbers, target: SideNumbers) -> float | None:

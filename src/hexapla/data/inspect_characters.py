@@ -4,7 +4,7 @@ A batch of lines becomes one array of code points; two tables, one byte a code p
 counts per line are then sums over that array, so that a line costs microseconds whatever is asked of it.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from unicodedata import is_normalized
@@ -125,6 +125,8 @@ class Tally:
         self.first.extend(lines[: self.limit - len(self.first)])
 
 
+BATCH_LINES, BATCH_CHARACTERS = 8192, 2**21
+"""measured together, at most"""
 LOOKALIKES = ("<s>", "</s>", "<unk>", "<pad>", "@@ ", "&amp;", "&apos;", "&quot;", "&lt;", "&gt;")
 
 
@@ -217,3 +219,23 @@ class SideNumbers:
 
     def __len__(self) -> int:
         return len(self.characters)
+
+
+def measure_sides(rows: Iterable[tuple[str | None, str | None]], source: SideMeasure, target: SideMeasure) -> None:
+    """Both sides of a corpus, whose rows have None where a side has ended."""
+    ours: list[str] = []
+    theirs: list[str] = []
+    size = 0
+    for one, other in rows:
+        if one is not None:
+            ours.append(one)
+            size += len(one)
+        if other is not None:
+            theirs.append(other)
+            size += len(other)
+        if size > BATCH_CHARACTERS or max(len(ours), len(theirs)) >= BATCH_LINES:
+            source.add(ours)
+            target.add(theirs)
+            ours, theirs, size = [], [], 0
+    source.add(ours)
+    target.add(theirs)

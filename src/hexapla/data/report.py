@@ -1,6 +1,6 @@
 """A corpus explained before anyone trains on it, in one pass over its lines."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from hexapla.data.corpus import File, read_pairs, zip_sides
@@ -12,8 +12,6 @@ if TYPE_CHECKING:  # numpy costs a tenth of a second, which usage errors and --h
 
     from hexapla.data.inspect_characters import SideMeasure, SideNumbers
 
-BATCH_LINES, BATCH_CHARACTERS = 8192, 2**21
-
 
 def describe(source: File, target: File | None = None, *, tests: Sequence[File | tuple[File, File]] = (), limit: int = 5) -> CorpusReport:
     """Read a corpus once and say what is in it and what is wrong with it.
@@ -24,12 +22,12 @@ def describe(source: File, target: File | None = None, *, tests: Sequence[File |
     `read_lines` and `read_pairs` raise for files that cannot be read.
     """
     from hexapla.data.inspect_alignment import find_stretches, length_correlation
-    from hexapla.data.inspect_characters import SideMeasure
+    from hexapla.data.inspect_characters import SideMeasure, measure_sides
     from hexapla.data.report_findings import Evidence, find
 
     names = (shown(source), shown(target)) if target is not None else (f"{shown(source)}, column 1", f"{shown(source)}, column 2")
     measures = (SideMeasure(limit), SideMeasure(limit))
-    _measure(read_pairs(source) if target is None else zip_sides(source, target), *measures)
+    measure_sides(read_pairs(source) if target is None else zip_sides(source, target), *measures)
     ours, theirs = measures[0].finish(), measures[1].finish()
     unit = "words" if _has_words(measures[0], ours) and _has_words(measures[1], theirs) else "characters"
     starts = _length_starts(unit, ours, theirs)
@@ -52,25 +50,6 @@ def describe(source: File, target: File | None = None, *, tests: Sequence[File |
         overlaps=overlaps,
         findings=find(evidence, shifts, overlaps, correlation),
     )
-
-
-def _measure(rows: Iterable[tuple[str | None, str | None]], source: "SideMeasure", target: "SideMeasure") -> None:
-    ours: list[str] = []
-    theirs: list[str] = []
-    size = 0
-    for one, other in rows:
-        if one is not None:
-            ours.append(one)
-            size += len(one)
-        if other is not None:
-            theirs.append(other)
-            size += len(other)
-        if size > BATCH_CHARACTERS or max(len(ours), len(theirs)) >= BATCH_LINES:
-            source.add(ours)
-            target.add(theirs)
-            ours, theirs, size = [], [], 0
-    source.add(ours)
-    target.add(theirs)
 
 
 def _has_words(measure: "SideMeasure", side: "SideNumbers") -> bool:
@@ -137,12 +116,12 @@ def _ratios(ratios: "np.ndarray", typical: float) -> Histogram:
 def _overlap(test: File | tuple[File, File], source: "SideNumbers", target: "SideNumbers", limit: int) -> Overlap:
     import numpy as np
 
-    from hexapla.data.inspect_characters import SideMeasure
+    from hexapla.data.inspect_characters import SideMeasure, measure_sides
     from hexapla.data.report_findings import pair_hashes
 
     files = test if isinstance(test, tuple) else (test,)
     measures = (SideMeasure(0), SideMeasure(0))
-    _measure(read_pairs(*files), *measures)
+    measure_sides(read_pairs(*files), *measures)
     ours, theirs = measures[0].finish(), measures[1].finish()
     pairs = min(len(source), len(target))
     seen_source = np.isin(ours.hashes, source.hashes) & (ours.words > 0)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from hexapla.errors import ConfigError, DataError
 
@@ -25,12 +26,17 @@ class Score:
 def check_counts(*columns: tuple[str, Sequence[str]]) -> None:
     """Every (name, lines) has as many lines as the first, and at least one.
 
-    Raises DataError with both names and both counts.
+    Raises DataError with both names and both counts, and near which line they part, if that can be told.
     """
     first, lines = columns[0]
     for name, others in columns[1:]:
         if len(others) != len(lines):
-            raise DataError(f"{name}: {len(others)} lines, but {first} has {len(lines)}; line i of one must belong to line i of the other")
+            from hexapla.data.inspect_alignment import parting_remark
+
+            raise DataError(
+                f"{name}: {len(others)} lines, but {first} has {len(lines)}; line i of one must belong to line i of the other"
+                f"{parting_remark(zip_longest(lines, others))}"
+            )
     if not lines:
         raise DataError(f"{first}: no lines; a score needs at least one")
 

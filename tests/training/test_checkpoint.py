@@ -253,6 +253,26 @@ def test_a_best_that_is_gone_is_none(row):
     assert row.names() == ["step_1"]
 
 
+def test_a_best_that_is_gone_is_told_when_training_goes_on(row):
+    for step in (1, 2, 3):
+        row.save(step, best=1)
+    assert resumed(row)[1] == []
+    shutil.rmtree(row.checkpoints.folder / "step_1")
+    assert resumed(row)[1] == [f"{row.checkpoints.folder}: step_1, the best, is gone; best is the latest until a better one"]
+    assert row.names() == ["step_2", "step_3"]
+
+
+def test_moments_that_are_not_finite_are_not_saved(row):
+    row.save(1)
+    for parameter in row.model.parameters():
+        parameter.grad = torch.ones_like(parameter)
+    row.optimiser.step()
+    row.optimiser.state[row.model.bias]["exp_avg_sq"][0] = math.inf
+    with pytest.raises(DivergenceError, match=r"step_2: bias\.exp_avg_sq holds NaN or infinity; it is not saved"):
+        row.save(2)
+    assert row.names() == ["step_1"]
+
+
 def test_a_kill_between_checkpoint_and_pointer_is_made_good(row):
     row.save(1, best=1)
     row.save(2, best=2)

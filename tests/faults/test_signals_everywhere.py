@@ -156,8 +156,12 @@ def test_a_second_signal_ends_training_on_the_spot_without_harm(data, straight, 
 def at_random(data, into: Path, draw: random.Random, seconds: float) -> int:
     """Signals at some moment of a run: to the process or to its group, once, twice, or with SIGKILL after it; its exit code."""
     number = draw.choice(ENDING)
-    child = Child(training_of(data, into), into / "errors")
-    time.sleep(draw.uniform(0, seconds))
+    begun = into / "begun"
+    begun.unlink(missing_ok=True)
+    child = Child(training_of(data, into), into / "errors", begun.touch)
+    while not begun.exists():
+        time.sleep(0.001)
+    time.sleep(draw.uniform(0.05, seconds))
     (os.killpg if draw.random() < 0.5 else os.kill)(child.id, number)
     if draw.random() < 0.3:
         time.sleep(draw.uniform(0, 0.5))
@@ -183,17 +187,26 @@ def test_signals_at_random_moments_lose_nothing(data, straight, tmp_path):
     assert {143, 130, 129} <= set(codes)
 
 
+@pytest.fixture
+def heard():
+    """Tests that run in the background may have been told to ignore Ctrl-C, which their children would inherit."""
+    before = {number: signal.signal(number, signal.default_int_handler) for number in ENDING}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("number", ENDING)
-def test_the_installed_command_ends_so_too(data, straight, tmp_path, number):
+def test_the_installed_command_ends_so_too(data, straight, tmp_path, number, heard):
     """From the first moment on: while Python, torch and data are loaded, and in the first updates; each time on from there."""
     command = [sys.executable, "-m", "hexapla.cli", *map(str, training_of(data, tmp_path))]
     began = time.monotonic()
     subprocess.run([*command[:6], str(tmp_path / "other"), *command[7:]], check=True, capture_output=True)
     whole = time.monotonic() - began
-    for part in range(1, 9):
+    for part in range(1, 7):
         with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
-            time.sleep(whole * part / 9)
+            time.sleep(whole * part / 7)
             os.killpg(process.pid, number)
             said = process.communicate()[1]
         assert process.returncode in (128 + number, 0), said

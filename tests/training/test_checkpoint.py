@@ -366,7 +366,8 @@ def test_space_is_looked_for_before_anything_is_written(row, monkeypatch):
         row.save(2)
     folder = row.checkpoints.folder
     assert str(caught.value) == (
-        f"{folder / 'step_2'}: needs 96 bytes, 95 are free there; make room and start again. Earlier checkpoints are whole; the last is step_1"
+        f"{folder / 'step_2'}: needs 96 bytes, 95 are free there; make room and start again. "
+        "Earlier checkpoints are whole; the last is step_1"
     )
     assert row.names() == ["step_1"]
 

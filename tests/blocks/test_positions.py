@@ -58,6 +58,16 @@ def test_any_length_grows_the_table_without_changing_earlier_values(config):
     assert torch.equal(module(torch.zeros(2, 3, 6), start=9000)[1], sinusoids(3, 6, start=9000, layout=config.layout))
 
 
+def test_a_table_that_another_thread_replaces_by_a_shorter_one_serves_the_call_that_made_it():
+    class Contested(SinusoidalPositions):
+        def __setattr__(self, name, value):
+            super().__setattr__(name, value[:3] if name == "table" else value)
+
+    module = Contested(6, Sinusoidal())
+    assert torch.equal(module(torch.zeros(1, 300, 6))[0], sinusoids(300, 6))
+    assert len(module.table) == 3
+
+
 def test_sinusoids_are_no_parameters_and_are_not_saved():
     module = SinusoidalPositions(6, Sinusoidal())
     assert list(module.parameters()) == []

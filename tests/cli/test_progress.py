@@ -17,7 +17,7 @@ VALIDATION = {"step": 20, "loss": 2.5, "bleu": 12.345, "chrf": 34.5, "best": Tru
 def update(step: int, loss: float, seconds: float) -> dict:
     return {
         "step": step, "steps": 30, "loss": loss, "targets": 100, "tokens_per_second": 500.0, "learning_rate": 1e-3,
-        "gradient_norm": 1.0, "epoch": 0, "seconds": seconds,
+        "gradient_norm": 1.0, "epoch": 0, "seconds": seconds, "skipped": 0, "left_out": 0,
     }  # fmt: skip
 
 

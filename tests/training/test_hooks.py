@@ -105,8 +105,9 @@ def test_patience_that_ended_before_a_stop_has_ended_after_it():
 def test_a_validation_that_fails_leaves_a_checkpoint():
     hook, _, saved = validate([RuntimeError("no memory")])
     trainer: Any = Standing()
-    with pytest.raises(RuntimeError, match="no memory"):
+    with pytest.raises(RuntimeError, match="no memory") as caught:
         told(hook, trainer, [10])
+    assert caught.value.__notes__ == ["while validating after step 10, of which a checkpoint is saved"]
     assert (saved, hook.best, trainer.interruptible) == ([10], Best(), False)
 
 
@@ -177,6 +178,10 @@ def test_it_saves_each_so_many_updates_at_the_best_and_at_the_end_once(save):
         told(hook, trainer, [step])
     hook.finish(trainer, "")
     assert hook.checkpoints.saved == [10, 15, 20, 23]
+    trainer.position.step = 30
+    hook.updated(trainer, {"in_memory": True})
+    assert hook.checkpoints.saved == [10, 15, 20, 23]
+    trainer.position.step = 23
     assert hook.listeners[0].checkpoints == [10, 15, 20, 23]
     hook.finish(trainer, "")
     assert hook.checkpoints.saved == [10, 15, 20, 23]

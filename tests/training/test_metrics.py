@@ -12,6 +12,7 @@ def record(step, loss=2.0, targets=10, steps=100, skipped=0):
     return {
         "step": step, "steps": steps, "epoch": 0, "loss": loss, "surprise": loss / 2, "targets": targets, "gradient_norm": loss,
         "learning_rate": 1e-3, "skipped": skipped, "update_seconds": 0.5, "tokens_per_second": targets / 0.5, "seconds": 1.0,
+        "left_out": 7, "fault": "the loss is nan", "lines": [3, 9],
     }  # fmt: skip
 
 
@@ -49,8 +50,13 @@ def test_an_update_that_was_left_out_is_counted_and_hides_no_loss(file):
     log.on_update(record(2, math.nan, skipped=1))
     for step in (3, 4):
         log.on_update(record(step, math.inf, skipped=step - 1))
-    shown = [(line["loss"], line["gradient_norm"], line["targets"], line["left_out"]) for line in lines(file)]
+    means = [line for line in lines(file) if line["event"] == "update"]
+    shown = [(line["loss"], line["gradient_norm"], line["targets"], line["left_out"]) for line in means]
     assert shown == [(3.0, None, 10, 1), (None, None, 0, 2)]
+    told = [line for line in lines(file) if line["event"] == "left_out"]
+    assert told == [
+        {"event": "left_out", "step": step, "epoch": 0, "fault": "the loss is nan", "lines": [3, 9], "left_out": 7} for step in (2, 3, 4)
+    ]
 
 
 def test_other_events_are_lines_of_their_own(file):

@@ -13,17 +13,16 @@ import pytest
 import torch
 
 from hexapla.config.decoding import Beam
-from hexapla.config.edge import settings
-from hexapla.config.run import RunConfig
 from hexapla.config.training import Constant, Cosine, ValidationConfig
-from hexapla.data.batches import collate
+from hexapla.data.batches import Batches, collate
 from hexapla.data.folder import sha256_of
 from hexapla.errors import CheckpointError, ConfigError, DataError, DivergenceError, StorageError
 from hexapla.evaluation.scoring import Scoring, score_hypotheses
 from hexapla.runs import Run
+from hexapla.training.checkpoint import write_manifest
 from hexapla.training.hooks import Hook
 from hexapla.workflow import train as module
-from hexapla.workflow.train import MAY_CHANGE, alone_in, train
+from hexapla.workflow.train import alone_in, train
 from hexapla.workflow.translate import translate
 from reference.loss import cross_entropy
 from small_runs import metrics_of, small_config, small_data
@@ -227,22 +226,106 @@ def test_changed_settings_are_refused_one_by_one_and_nothing_is_written(data, tm
     with pytest.raises(ConfigError) as caught:
         train(data, other, into=tmp_path)
     assert str(caught.value) == (
-        f"{tmp_path}: a run cannot go on with other settings (training.batch_tokens: 90 -> 100; training.clip: None -> 1.0; "
-        "training.schedule.floor: None -> 0.0; training.schedule.kind: constant -> cosine; training.schedule.warmup: 0 -> 1000; "
-        "training.seed: 1 -> 2); use the old ones, or train into another folder"
+        f"{tmp_path}: a run cannot go on with other settings (training.clip: unset -> 1.0; "
+        "training.schedule.floor: unset -> 0.0; training.schedule.kind: constant -> cosine; training.schedule.warmup: 0 -> 1000; "
+        "training.seed: 1 -> 2; these may change: training.batch_tokens: 90 -> 100); "
+        "give the old ones, in config.toml too if it was edited, or train into another folder"
     )
     assert files_of(tmp_path) == before
 
 
-def test_every_setting_either_may_change_or_is_refused():
-    """Those free to change are named, so that a new setting is refused until somebody thinks about it."""
-    free = sorted(name for name, _, _ in settings(RunConfig) if f"{name}.".startswith(MAY_CHANGE) or name.startswith(MAY_CHANGE))
-    assert free == [
-        "decoding", "rules.max_extra", "rules.max_length", "rules.min_length", "rules.no_repeat", "rules.suppress",
-        "training.checkpoint_every", "training.keep_last", "training.log_every", "training.steps", "training.validation.every",
-        "training.validation.metric", "training.validation.patience", "training.validation.tokenize", "training.validation.translate",
-        "training.validation.width",
-    ]  # fmt: skip
+@pytest.mark.parametrize("checkpoints", ["whole", "newest damaged", "of the first version"])
+def test_a_config_toml_edited_between_two_starts_is_noticed(data, tmp_path, checkpoints):
+    """The checkpoint says what it was trained with; the edited file is what a start without settings would take."""
+    config = small_config(steps=2, checkpoint_every=1, validation=NO_TRANSLATIONS)
+    train(data, config, into=tmp_path)
+    file = tmp_path / "config.toml"
+    file.write_text(file.read_text().replace("label_smoothing = 0.1", "label_smoothing = 0.2").replace("keep_last = 5", "keep_last = 7"))
+    if checkpoints == "newest damaged":
+        (tmp_path / "checkpoints/step_2/state.json").write_text("{}")
+    if checkpoints == "of the first version":
+        for folder in tmp_path.glob("checkpoints/step_*"):
+            state = json.loads((folder / "state.json").read_text())
+            (folder / "state.json").write_text(json.dumps({name: state[name] for name in ("position", "best", "window", "threads")}))
+            (folder / "manifest.json").unlink()
+            write_manifest(folder)
+        assert train(data, into=tmp_path, steps=3).config.training.label_smoothing == 0.2
+        return
+    before = files_of(tmp_path)
+    with pytest.raises(ConfigError) as caught:
+        train(data, into=tmp_path, steps=3)
+    assert str(caught.value) == (
+        f"{tmp_path}: a run cannot go on with other settings (training.label_smoothing: 0.1 -> 0.2; these may change: "
+        "training.keep_last: 5 -> 7; training.steps: 2 -> 3); "
+        "give the old ones, in config.toml too if it was edited, or train into another folder"
+    )
+    assert files_of(tmp_path) == before
+    with pytest.raises(ConfigError, match=r"training\.label_smoothing: 0\.1 -> 0\.2"):
+        train(data, Run.open(tmp_path).config, into=tmp_path)
+    assert train(data, config, into=tmp_path, steps=3).config.training.label_smoothing == 0.1
+
+
+def test_settings_of_a_checkpoint_that_this_version_has_not_are_refused(data, tmp_path):
+    train(data, small_config(steps=1, validation=NO_TRANSLATIONS), into=tmp_path)
+    folder = tmp_path / "checkpoints/step_1"
+    state = json.loads((folder / "state.json").read_text())
+    (folder / "state.json").write_text(json.dumps(state | {"training": state["training"] | {"momentum": 0.9}}))
+    (folder / "manifest.json").unlink()
+    write_manifest(folder)
+    with pytest.raises(CheckpointError, match=r"trained with settings that this version has not: training\.momentum: no such setting"):
+        train(data, into=tmp_path)
+
+
+def rows_of(data, config, into, monkeypatch, **more):
+    """The pairs of each batch that a start of training loads, in order."""
+    rows = []
+    real = Batches.load
+
+    def noting(self, wanted):
+        rows.append(list(wanted))
+        return real(self, wanted)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Batches, "load", noting)
+        train(data, config, into=into, **more)
+    return rows
+
+
+def test_other_sizes_of_batches_in_the_middle_of_an_epoch_use_every_pair_once(data, tmp_path, monkeypatch):
+    """Twice in one epoch, with a stop between; the epoch after it is that of the last size."""
+    sizes = [(90, 2, []), (60, 3, ["90 -> 60"]), (60, 5, []), (130, 11, ["60 -> 130"])]
+    used = []
+    for size, stop, told in sizes:
+        config = small_config(steps=30, batch_tokens=size, validation=NO_TRANSLATIONS)
+        listener = Told()
+        used += rows_of(data, config, tmp_path, monkeypatch, hooks=[StopAt(stop)], listeners=[listener])
+        words = "the pairs of this epoch that were not used yet come in batches of the new size"
+        assert listener.start["complaints"] == [f"training.batch_tokens: {each}: {words}" for each in told]
+    rows = [row for batch in used for row in batch]
+    count = len(data.train)
+    assert sorted(rows[:count]) == list(range(count))
+    assert len(rows) > count
+    assert len({*rows[count:]}) == len(rows[count:])
+
+
+def test_other_sizes_of_batches_at_the_end_of_an_epoch_begin_the_next(data, tmp_path):
+    config = small_config(steps=EPOCH + 1, validation=NO_TRANSLATIONS)
+    train(data, config, into=tmp_path / "run", hooks=[StopAt(EPOCH)])
+    other = replace(config, training=replace(config.training, batch_tokens=60, accumulate=2))
+    words = "training.accumulate: 1 -> 2: later updates are of more or fewer batches"
+    assert notices(data, other, tmp_path / "run")[0] == words
+    assert state_of(tmp_path / "run", EPOCH + 1)["position"] == {
+        "step": EPOCH + 1, "epoch": 1, "cursor": 2, "skipped": 0, "left_out": 0, "earlier": [],
+    }  # fmt: skip
+
+
+def test_after_other_sizes_of_batches_a_stop_changes_nothing_either(data, tmp_path):
+    first, second = (small_config(steps=9, batch_tokens=size, validation=NO_TRANSLATIONS) for size in (90, 60))
+    for name, stops in (("straight", [2]), ("stopped", [2, 4, 5])):
+        for stop in stops:
+            train(data, first if stop == 2 else second, into=tmp_path / name, hooks=[StopAt(stop)])
+        train(data, second, into=tmp_path / name)
+    assert tensors_of(tmp_path / "stopped", 9) == tensors_of(tmp_path / "straight", 9)
 
 
 def test_before_its_first_checkpoint_a_run_takes_other_settings(data, tmp_path):
@@ -257,8 +340,10 @@ def test_other_data_is_refused(data, tmp_path):
     other = small_data(tmp_path / "other", seed=2)
     with pytest.raises(DataError) as caught:
         train(other, config, into=tmp_path / "run")
-    words = f"{other.path}: not the data that {tmp_path / 'run'} was trained on; use that, or train into another folder"
-    assert str(caught.value) == words
+    assert str(caught.value) == (
+        f"{other.path}: not the data that {tmp_path / 'run'} was trained on: its fingerprint is {other.fingerprint}, the run's is "
+        f"{data.fingerprint}; give the folder of that fingerprint, wherever it is now, or train into another run folder"
+    )
 
 
 def test_the_same_data_in_another_place_is_the_same_data(data, tmp_path):
@@ -462,7 +547,7 @@ def test_a_diverging_run_stops_with_its_last_checkpoint_whole(data, tmp_path, mo
                     next(trainer.model.parameters())[4] = math.nan
 
     config = small_config(steps=20, checkpoint_every=3, validation=NO_TRANSLATIONS)
-    with pytest.raises(DivergenceError, match=r"holds NaN or infinity; it is not saved, and earlier checkpoints are whole$"):
+    with pytest.raises(DivergenceError, match=r"^step 10: 5 updates in a row were left out, .* goes on from the last checkpoint$"):
         train(data, config, into=tmp_path, hooks=[Poison()])
     for folder in tmp_path.glob("checkpoints/step_*"):
         assert int(folder.name[5:]) <= 5
@@ -485,17 +570,19 @@ def test_the_thread_count_is_the_runs_unless_another_is_asked_for(data, tmp_path
     assert asked[6:] == [2, 1]
 
 
-def test_another_torch_is_told(data, tmp_path, monkeypatch):
+@pytest.mark.parametrize("what", ["torch", "device"])
+def test_another_torch_or_machine_is_told(data, tmp_path, monkeypatch, what):
     config = small_config(steps=1, validation=NO_TRANSLATIONS)
     train(data, config, into=tmp_path)
-    plain = module.Training.surroundings
-    monkeypatch.setattr(module.Training, "surroundings", lambda self: plain(self) | {"torch": "9.9"})
-    words = f"torch: {torch.__version__} -> 9.9: later updates may be rounded differently"
-    assert notices(data, config, tmp_path, steps=2) == [words]
+    plain = module.surroundings
+    monkeypatch.setattr(module, "surroundings", lambda device: plain(device) | {what: "another"})
+    here = plain(torch.device("cpu"))[what]
+    assert notices(data, config, tmp_path, steps=2) == [f"{what}: {here} -> another: later updates may be rounded differently"]
+    assert notices(data, config, tmp_path, steps=3) == []
 
 
 TRAIN = """
-import signal, sys
+import signal, sys, time
 from hexapla.training.hooks import Hook
 from hexapla.workflow.train import train
 import torch
@@ -506,6 +593,7 @@ class Kill(Hook):
         if trainer.position.step == 6:
             for _ in range(int(sys.argv[4])):
                 signal.raise_signal(int(sys.argv[3]))
+                time.sleep(0.4)  # what comes sooner is the same wish
 try:
     train(sys.argv[1], into=sys.argv[2], hooks=[Kill()])
 except KeyboardInterrupt:

@@ -1,5 +1,6 @@
 """What a person sees while a model trains: one live line in a terminal, plain lines elsewhere."""
 
+import math
 from collections import deque
 from contextlib import suppress
 from datetime import timedelta
@@ -58,6 +59,8 @@ class TrainingProgress:
                 self.live.start()
 
     def on_update(self, record: Record) -> None:
+        if record["skipped"]:
+            self.tell(f"warning: step {record['step']:,} was left out, {record['left_out']:,} in all: {record['fault']}")
         self.window.append(record)
         if self.live:
             self.live.update(self.live.task_ids[0], completed=record["step"], description=self.described(record))
@@ -85,8 +88,9 @@ class TrainingProgress:
 
     def described(self, record: Record) -> str:
         """Step, loss, target tokens a second, learning rate, time left."""
-        targets = sum(each["targets"] for each in self.window)
-        loss = sum(each["loss"] * each["targets"] for each in self.window) / max(1, targets)
+        made = [each for each in self.window if not each["skipped"]]
+        targets = sum(each["targets"] for each in made)
+        loss = sum(each["loss"] * each["targets"] for each in made) / targets if targets else math.nan
         busy = sum(each["targets"] / each["tokens_per_second"] for each in self.window if each["tokens_per_second"])
         left = (record["steps"] - record["step"]) * record["seconds"] / (record["step"] - self.first_step)
         return (

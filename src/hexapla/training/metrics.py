@@ -53,6 +53,8 @@ class MetricsLog:
     def on_update(self, record: dict[str, Any]) -> None:
         self.write_start()
         self.add(record)
+        if record["skipped"]:
+            self.write("left_out", {name: record[name] for name in ("step", "epoch", "fault", "lines", "left_out")})
         if record["step"] % self.every and record["step"] != record["steps"]:
             return
         window, self.window = self.window, {}

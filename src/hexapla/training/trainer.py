@@ -1,9 +1,11 @@
 """The one update, for every objective and every model."""
 
 import hashlib
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
@@ -13,6 +15,7 @@ from torch import nn
 from hexapla.config.training import TrainingConfig
 from hexapla.errors import DataError, DivergenceError, OutOfMemoryError
 from hexapla.objectives.loss import Loss
+from hexapla.training.finite import Fault, fault
 from hexapla.training.hooks import Hook
 from hexapla.training.memory import enough_memory_for
 from hexapla.training.optimiser import adam
@@ -20,6 +23,8 @@ from hexapla.training.schedule import learning_rate
 
 MOST_SKIPPED = 5
 """updates in a row that may meet NaN or infinity before training stops"""
+MOST_LINES = 20
+"""lines of the corpus that a message names; metrics.jsonl has all"""
 
 
 @dataclass
@@ -32,9 +37,11 @@ class Position:
     cursor: int = 0
     """batches of this epoch already used"""
     skipped: int = 0
-    """updates left out in a row because the gradient was not finite"""
+    """updates left out in a row, since they would not have been finite"""
     left_out: int = 0
     """updates left out in all"""
+    earlier: list[list[int]] = field(default_factory=list)
+    """[batch_tokens, batches used] of each earlier training.batch_tokens of this epoch"""
 
 
 class Trainer:
@@ -52,9 +59,12 @@ class Trainer:
         *,
         d_model: int,
         hooks: Sequence[Hook] = (),
+        lines: Callable[[Any], list[int]] = lambda batch: [],
     ):
+        """`lines` tells where the pairs of a batch stand in the corpus, for messages."""
         self.model, self.objective, self.config, self.d_model = model, objective, config, d_model
         self.hooks: list[Hook] = list(hooks)
+        self.lines = lines
         self.optimiser = adam(model, config.optimiser)
         self.device = next(model.parameters()).device
         self.position = Position()
@@ -66,47 +76,52 @@ class Trainer:
         """Update until `config.steps`, or until a hook stops; returns why it ended.
 
         `epoch(n, start)` gives the batches of epoch n from the start-th on, in an order that depends on n alone.
-        Raises DataError: an epoch without a batch; DivergenceError, OutOfMemoryError: see `update`.
+        Raises DataError: an epoch without a batch; DivergenceError: `MOST_SKIPPED` updates in a row had to be left out;
+        OutOfMemoryError: see `update`.
         """
         self.tell("start", self)
         while self.goes_on():
             batches = epoch(self.position.epoch, self.position.cursor)
             while self.goes_on():
                 began = time.monotonic()
-                window = list(islice(batches, self.config.accumulate))
-                if not window:
+                with self.ending_in_order():
+                    window = list(islice(batches, self.config.accumulate))
+                    record = self.update(window) if window else None
+                if record is None:
                     self.begin_next_epoch()
                     break
-                record = self.update_or_end(window)
                 self.position.cursor += len(window)
                 self.tell("updated", self, record | {"update_seconds": time.monotonic() - began})
+                self.refuse_to_skip_more(record)
         reason = self.stop_reason or "all steps made"
         self.tell("finish", self, reason)
         return reason
 
-    def update_or_end(self, window: Sequence[Any]) -> dict[str, Any]:
-        """An update; where a batch is too large for the memory, training ends as it stood before it."""
+    @contextmanager
+    def ending_in_order(self) -> Iterator[None]:
+        """Where data cannot be read, or a batch is too large for the memory, training ends as it stood before the update."""
         try:
-            return self.update(window)
-        except OutOfMemoryError:
+            yield
+        except (DataError, OutOfMemoryError):
             self.optimiser.zero_grad(set_to_none=True)
-            self.tell("finish", self, "memory ran out")
+            self.tell("finish", self, "the next update cannot be made")
             raise
 
     def goes_on(self) -> bool:
         return self.stop_reason is None and self.position.step < self.config.steps
 
     def begin_next_epoch(self) -> None:
-        if self.position.cursor == 0:
+        if self.position.cursor == 0 and not self.position.earlier:
             raise DataError(f"epoch {self.position.epoch}: has no batch; there must be pairs to train on")
-        self.position.epoch, self.position.cursor = self.position.epoch + 1, 0
+        self.position.epoch, self.position.cursor, self.position.earlier = self.position.epoch + 1, 0, []
 
     def update(self, batches: Sequence[Any]) -> dict[str, Any]:
         """One optimiser step over any number of batches: the mean over all their targets, however they were divided.
 
+        Where it would not be finite it is left out: weights and moments stay as they are, to the bit.
         Returns what happened: loss (nats a target, as minimised), surprise (without smoothing), targets, gradient_norm,
-        learning_rate, skipped. Raises DivergenceError: the gradient was not finite `MOST_SKIPPED` times in a row; OutOfMemoryError: a
-        batch is too large, and the weights are as before.
+        learning_rate, skipped, left_out; for an update that was left out also fault, in_memory, remedy, and lines, the pairs it is about.
+        Raises OutOfMemoryError: a batch is too large, and the weights are as before.
         """
         self.model.train()
         seed_step(self.config.seed, self.position.step)
@@ -114,34 +129,40 @@ class Trainer:
         count = sum(loss.count for loss in losses)
         rate = learning_rate(self.config.schedule, self.position.step + 1, d_model=self.d_model, steps=self.config.steps)
         norm = self.scale_gradients(count)
+        totals = [float(loss.total.detach()) for loss in losses]
+        found = fault(self.model, self.optimiser, totals, norm, rate)
         self.position.step += 1
-        if torch.isfinite(norm):
+        if found is None:
             for group in self.optimiser.param_groups:
                 group["lr"] = rate
             self.optimiser.step()
             self.position.skipped = 0
         else:
-            self.leave_out()
+            self.position.skipped += 1
+            self.position.left_out += 1
         self.optimiser.zero_grad(set_to_none=True)
         return {
-            "loss": sum(float(loss.total.detach()) for loss in losses) / max(1, count),
+            "loss": sum(totals) / max(1, count),
             "surprise": sum(loss.surprise for loss in losses) / max(1, count),
             "targets": count,
-            "gradient_norm": float(norm),
+            "gradient_norm": norm,
             "learning_rate": rate,
             "skipped": self.position.skipped,
+            "left_out": self.position.left_out,
+            **(self.told_of(found, batches, totals) if found else {}),
         }
 
-    def leave_out(self) -> None:
-        """Count an update whose gradient is not finite. Raises DivergenceError: it was the last of too many in a row."""
-        self.position.skipped += 1
-        self.position.left_out += 1
-        if self.position.skipped >= MOST_SKIPPED:
-            bad = [name for name, p in self.model.named_parameters() if p.grad is not None and not p.grad.isfinite().all()]
+    def told_of(self, found: Fault, batches: Sequence[Any], totals: Sequence[float]) -> dict[str, Any]:
+        """Why an update was left out; of its batches those whose loss is not finite, where there are some."""
+        bad = [batch for batch, total in zip(batches, totals, strict=True) if not math.isfinite(total)]
+        lines = sorted(line for batch in bad or batches for line in self.lines(batch))
+        return {"fault": found.what, "in_memory": found.in_memory, "remedy": found.remedy, "lines": lines}
+
+    def refuse_to_skip_more(self, record: dict[str, Any]) -> None:
+        if record["skipped"] >= MOST_SKIPPED:
             raise DivergenceError(
-                f"step {self.position.step}: the gradient was not finite {MOST_SKIPPED} times in a row, now that of "
-                f"{bad[0] if bad else 'all weights together'}; the weights are as before. "
-                "Lower the peak of training.schedule, set training.clip = 1.0, or use training.precision = fp32"
+                f"step {self.position.step}: {record['skipped']} updates in a row were left out, the last since {record['fault']}"
+                f"{in_words(record['lines'])}; the weights are as before. What to do: {record['remedy']}"
             )
 
     def backward(self, batch: Any) -> Loss:
@@ -158,15 +179,15 @@ class Trainer:
         loss.total.backward()
         return loss
 
-    def scale_gradients(self, count: int) -> torch.Tensor:
-        """Divide by the number of targets, once, and clip; returns the norm before clipping."""
+    def scale_gradients(self, count: int) -> float:
+        """Divide by the number of targets, once, and clip what is finite; returns the norm before clipping."""
         gradients = [p.grad for p in self.model.parameters() if p.grad is not None]
         for gradient in gradients:
             gradient /= max(1, count)
         norm = nn.utils.get_total_norm(gradients)
-        if self.config.clip is not None:
+        if self.config.clip is not None and norm.isfinite():
             nn.utils.clip_grads_with_norm_(self.model.parameters(), self.config.clip, norm)
-        return norm
+        return float(norm)
 
     def stop(self, reason: str) -> None:
         """End after the update in work."""
@@ -175,6 +196,12 @@ class Trainer:
     def tell(self, event: str, *what: Any) -> None:
         for hook in self.hooks:
             getattr(hook, event)(*what)
+
+
+def in_words(lines: Sequence[int]) -> str:
+    """ ", at the pairs of lines 3, 4 and 7 more"."""
+    more = f" and {len(lines) - MOST_LINES} more" if len(lines) > MOST_LINES else ""
+    return f", at the pairs of lines {', '.join(map(str, lines[:MOST_LINES]))}{more}" if lines else ""
 
 
 def seed_step(seed: int, step: int) -> None:

@@ -9,11 +9,11 @@ from typing import Any
 
 import torch
 
+from hexapla.config.changes import differences
 from hexapla.config.edge import checked, to_mapping
 from hexapla.config.presets import small
 from hexapla.config.run import RunConfig
-from hexapla.config.training import Cosine
-from hexapla.data.batches import Batches
+from hexapla.data.batches import Batch, Batches
 from hexapla.data.folder import locked
 from hexapla.data.prepared import Prepared
 from hexapla.errors import CheckpointError, ConfigError, DataError, StorageError
@@ -25,20 +25,10 @@ from hexapla.training.hooks import Best, Hook, Listener, Measure, Save, Validate
 from hexapla.training.metrics import MetricsLog
 from hexapla.training.signals import StopOnSignal
 from hexapla.training.trainer import Position, Trainer, seed_step
+from hexapla.workflow.resume import elsewhere, refuse_changes, repacked, surroundings, trained_with, warnings
 from hexapla.workflow.validation import judge
 
 LOCK = ".lock"
-
-MAY_CHANGE = (
-    "training.steps",
-    "training.validation.",
-    "training.checkpoint_every",
-    "training.keep_last",
-    "training.log_every",
-    "decoding.",
-    "rules.",
-)
-"""settings that a resumed run may change: they reach no update, but for the steps of a cosine schedule, which is noted"""
 
 
 def train(
@@ -112,10 +102,12 @@ def opened(into: Path, data: Prepared, config: RunConfig | None, steps: int | No
     """The run to work on, with the settings asked for if it may take them. Nothing is written before all is found to fit."""
     run = Run.open(into)
     if run.about.get("data") != data.fingerprint:
-        raise DataError(f"{data.path}: not the data that {into} was trained on; use that, or train into another folder")
+        raise DataError(
+            f"{data.path}: not the data that {into} was trained on: its fingerprint is {data.fingerprint}, the run's is "
+            f"{run.about.get('data')}; give the folder of that fingerprint, wherever it is now, or train into another run folder"
+        )
     config = fitting(data, run.config if config is None else config, steps)
-    if run.checkpoints.steps():
-        refuse_changes(run, config)
+    refuse_changes(run, config)
     return run if config == run.config else run.configured(config)
 
 
@@ -151,26 +143,6 @@ def refuse_misfit(config: RunConfig, data: Prepared) -> None:
     Batches(data.train, specials=model.specials, batch_tokens=config.training.batch_tokens, seed=config.training.seed)
 
 
-def refuse_changes(run: Run, config: RunConfig) -> None:
-    old, new = flat(to_mapping(run.config)), flat(to_mapping(config))
-    changed = [
-        f"{name}: {old.get(name)} -> {new.get(name)}"
-        for name in sorted(old.keys() | new.keys())
-        if old.get(name) != new.get(name) and not name.startswith(MAY_CHANGE)
-    ]
-    if changed:
-        raise ConfigError(
-            f"{run.path}: a run cannot go on with other settings ({'; '.join(changed)}); use the old ones, or train into another folder"
-        )
-
-
-def flat(values: dict[str, Any], path: str = "") -> dict[str, Any]:
-    rows: dict[str, Any] = {}
-    for name, value in values.items():
-        rows |= flat(value, f"{path}{name}.") if isinstance(value, dict) else {path + name: value}
-    return rows
-
-
 class Training:
     """One process' work on a run: from the newest whole checkpoint to the end."""
 
@@ -179,9 +151,14 @@ class Training:
         self.config = run.config.training
         seed_step(self.config.seed, -1)
         run.model = build(run.config).to(torch.device("cuda" if torch.cuda.is_available() else "cpu"))
-        self.trainer = Trainer(run.model, transduction(self.config.label_smoothing), self.config, d_model=run.config.model.d_model)
+        self.trainer = Trainer(
+            run.model, transduction(self.config.label_smoothing), self.config, d_model=run.config.model.d_model, lines=self.lines
+        )
         self.best = Best(self.config.validation.metric)
         self.notices: list[str] = []
+
+    def lines(self, batch: Batch) -> list[int]:
+        return [self.data.train.line(i) for i in batch.rows]
 
     def work(self) -> None:
         config, trainer = self.config, self.trainer
@@ -196,7 +173,7 @@ class Training:
         trainer.hooks = [Measure(told, self.about()), *trainer.hooks, save, *self.hooks]
         batches = Batches(self.data.train, specials=self.run.config.model.specials, batch_tokens=config.batch_tokens, seed=config.seed)
         with StopOnSignal(trainer) as signals:
-            trainer.fit(batches.iterate)
+            trainer.fit(lambda epoch, start: batches.iterate(epoch, start, trainer.position.earlier))
         signals.leave_if_asked()
 
     def state(self) -> dict[str, Any]:
@@ -205,8 +182,10 @@ class Training:
             "position": asdict(self.trainer.position),
             "best": asdict(self.best),
             "window": dict(self.log.window),
-            **self.surroundings(),
+            "threads": torch.get_num_threads(),
+            **surroundings(self.trainer.device),
             **self.run.origin(),
+            "training": to_mapping(self.config),
         }
 
     def resume(self) -> dict[str, Any] | None:
@@ -227,28 +206,22 @@ class Training:
         else:
             complaints.append(f"training.validation.metric: {best.metric} -> {self.best.metric}: the best is sought anew")
             self.best.judged = self.trainer.position.step
-        self.notices = complaints + self.differences(state)
+        old, new = trained_with(self.run, state), self.run.config
+        repacked(self.trainer.position, old, new)
+        here = surroundings(self.trainer.device)
+        self.notices = [*complaints, *self.put_threads_right(state), *elsewhere(state, here), *warnings(differences(old, new), new)]
         return state
 
-    def differences(self, state: dict[str, Any]) -> list[str]:
-        """What keeps this run from being bit for bit the one without a stop; the threads are put right unless others were asked for."""
-        found, here = [], self.surroundings()
-        before = here | {name: state[name] for name in here if name in state}
-        if before["threads"] != here["threads"]:
-            if self.any_threads:
-                torch.set_num_threads(before["threads"])
-                found.append(f"threads: {before['threads']}, as the run had so far, so that it goes on exactly")
-            else:
-                found.append(f"threads: {before['threads']} -> {here['threads']}: later updates are rounded differently")
-        if before["torch"] != here["torch"]:
-            found.append(f"torch: {before['torch']} -> {here['torch']}: later updates may be rounded differently")
-        if before["steps"] != here["steps"] and isinstance(self.config.schedule, Cosine):
-            found.append(f"training.steps: {before['steps']} -> {here['steps']}: from here on the cosine is that of the new number")
-        return found
-
-    def surroundings(self) -> dict[str, Any]:
-        """What a resumed run may find changed."""
-        return {"steps": self.config.steps, "threads": torch.get_num_threads(), "torch": str(torch.__version__)}
+    def put_threads_right(self, state: dict[str, Any]) -> list[str]:
+        """As many threads as the run had so far, unless others were asked for; a notice, where that is another number."""
+        here = torch.get_num_threads()
+        before = state.get("threads", here)
+        if before == here:
+            return []
+        if not self.any_threads:
+            return [f"threads: {before} -> {here}: later updates are rounded differently"]
+        torch.set_num_threads(before)
+        return [f"threads: {before}, as the run had so far, so that it goes on exactly"]
 
     def about(self) -> dict[str, Any]:
         return {

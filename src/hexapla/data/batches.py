@@ -65,25 +65,33 @@ class Batches:
                 f" give at least {needed[i]}, or prepare with a smaller cleaning.max_tokens"
             )
 
-    def order(self, epoch: int) -> list[list[int]]:
-        """The batches of an epoch as pair numbers: a function of seed and epoch alone."""
+    def order(self, epoch: int, earlier: Sequence[Sequence[int]] = ()) -> list[list[int]]:
+        """The batches of an epoch as pair numbers: a function of seed, epoch and `batch_tokens` alone.
+
+        An epoch that began with other sizes of batches goes on with the pairs that are left: `earlier` has [batch_tokens, batches used]
+        of each such part.
+        """
         random = np.random.default_rng([self.seed, epoch])
-        shuffled = random.permutation(len(self.split))
-        batches = [
-            batch
-            for start in range(0, len(shuffled), POOL)
-            for batch in pack(shuffled[start : start + POOL], self.widths, self.batch_tokens)
-        ]
-        return [batches[i].tolist() for i in random.permutation(len(batches))]
+        left = random.permutation(len(self.split))
+        for batch_tokens, used in earlier:
+            unused = self.shuffled(left, batch_tokens, random)[used:]
+            left = random.permutation(np.concatenate([left[:0], *unused]))
+        return [batch.tolist() for batch in self.shuffled(left, self.batch_tokens, random)]
+
+    def shuffled(self, rows: np.ndarray, batch_tokens: int, random: np.random.Generator) -> list[np.ndarray]:
+        batches = [batch for start in range(0, len(rows), POOL) for batch in pack(rows[start : start + POOL], self.widths, batch_tokens)]
+        return [batches[i] for i in random.permutation(len(batches))]
 
     def load(self, rows: Sequence[int]) -> Batch:
-        pairs = [self.split.pair(i) for i in rows]
-        batch = collate([source for source, _ in pairs], [target for _, target in pairs], self.specials, rows=rows)
+        """Raises DataError: see `Split.unchanged`."""
+        with self.split.unchanged():
+            pairs = [self.split.pair(i) for i in rows]
+            batch = collate([source for source, _ in pairs], [target for _, target in pairs], self.specials, rows=rows)
         return replace(batch, longest=self.split.line(rows[int(self.widths[rows].sum(axis=1).argmax())]))
 
-    def iterate(self, epoch: int, start: int = 0) -> Iterator[Batch]:
-        """The batches of an epoch from number `start` on."""
-        for rows in self.order(epoch)[start:]:
+    def iterate(self, epoch: int, start: int = 0, earlier: Sequence[Sequence[int]] = ()) -> Iterator[Batch]:
+        """The batches of an epoch from number `start` on; `earlier` as for `order`."""
+        for rows in self.order(epoch, earlier)[start:]:
             yield self.load(rows)
 
 

@@ -21,6 +21,7 @@ from hexapla.cli.commands import app
 from hexapla.cli.messages import Message, messages
 from hexapla.config.changes import change_of
 from hexapla.config.data import PrepareConfig
+from hexapla.config.edge import in_digits
 from hexapla.config.edge import members
 from hexapla.config.run import RunConfig
 
@@ -149,13 +150,13 @@ def allowed(kind: Any) -> str:
 def limit_in_words(limit: Any) -> list[str]:
     match limit:
         case annotated_types.Ge(ge=value):
-            return [f"at least {value:g}"]
+            return [f"at least {in_digits(value)}"]
         case annotated_types.Gt(gt=value):
-            return [f"above {value:g}"]
+            return [f"above {in_digits(value)}"]
         case annotated_types.Le(le=value):
-            return [f"at most {value:g}"]
+            return [f"at most {in_digits(value)}"]
         case annotated_types.Lt(lt=value):
-            return [f"below {value:g}"]
+            return [f"below {in_digits(value)}"]
         case _:
             return []
 

@@ -82,20 +82,26 @@ def allowed(complaint: Mapping[str, Any]) -> str:
     limits = complaint.get("ctx", {})
     match complaint["type"]:
         case "greater_than_equal":
-            return f"must be at least {limits['ge']:g}"
+            return f"must be at least {in_digits(limits['ge'])}"
         case "greater_than":
-            return f"must be above {limits['gt']:g}"
+            return f"must be above {in_digits(limits['gt'])}"
         case "less_than_equal":
-            return f"must be at most {limits['le']:g}"
+            return f"must be at most {in_digits(limits['le'])}"
         case "less_than":
-            return f"must be below {limits['lt']:g}"
+            return f"must be below {in_digits(limits['lt'])}"
         case "literal_error":
             return f"there is {limits['expected'].replace(' or ', ', ').replace(chr(39), '')}"
+        case "string_pattern_mismatch":
+            return f"must be of the form {limits['pattern']}"
         case "finite_number":
             return "must be a finite number"
         case name:
             message: str = complaint["msg"]
             return IN_WORDS.get(name.partition("_")[0], message[:1].lower() + message[1:])
+
+
+def in_digits(limit: float) -> str:
+    return f"{limit:,}" if isinstance(limit, int) else f"{limit:g}"
 
 
 IN_WORDS = {

@@ -4,7 +4,6 @@ The children are forked after torch is imported, which costs a hundredth of star
 """
 
 import os
-import random
 import signal
 import time
 import warnings
@@ -203,8 +202,3 @@ def seconds_of(work: Callable[[], object]) -> float:
     began = time.monotonic()
     assert in_a_child(work) == 0
     return time.monotonic() - began
-
-
-def random_places(draw: random.Random, times: int) -> list[tuple[Place, int]]:
-    """Places in a save, each with the number of the call to die at."""
-    return [(IN_A_SAVE[draw.choice(sorted(IN_A_SAVE))], draw.randint(1, 12)) for _ in range(times)]

@@ -21,7 +21,6 @@ from harness import (
     ended,
     forked,
     in_a_child,
-    random_places,
     seconds_of,
     stale,
 )
@@ -111,14 +110,22 @@ def test_a_kill_while_the_lines_are_cut_loses_nothing(data, straight, torn, tmp_
     assert_as_if_nothing_had_happened(run, straight)
 
 
+def was_killed(code: int) -> bool:
+    """Or else it came to its end; a process that fails of itself is what must not be."""
+    assert code in (-signal.SIGKILL, 0)
+    return code != 0
+
+
 def kill_at_random(data, into: Path, *, kills: int, seed: int) -> list[Path]:
     """Runs whose processes are killed at some moment of the time that an undisturbed one takes, then let go on to their end."""
     draw = random.Random(seed)
     whole = seconds_of(lambda: train(data, CONFIG, into=into / "undisturbed"))
     runs = [into / "run-0"]
-    for _ in range(kills):
+    while kills:
         path = runs[-1]
-        if in_a_child(lambda: train(data, CONFIG, into=path), seconds=draw.uniform(0, whole)) == 0:  # noqa: B023
+        code = in_a_child(lambda: train(data, CONFIG, into=path), seconds=draw.uniform(0, whole))  # noqa: B023
+        kills -= was_killed(code)
+        if code == 0:
             runs.append(into / f"run-{len(runs)}")
     for path in runs:
         train(data, CONFIG, into=path)
@@ -127,10 +134,12 @@ def kill_at_random(data, into: Path, *, kills: int, seed: int) -> list[Path]:
 
 def kill_in_saves(data, into: Path, *, kills: int, seed: int) -> list[Path]:
     """The same, but each dies at a place drawn from those of a save, at a call that is drawn too."""
-    runs = [into / "aimed-0"]
-    for place, call in random_places(random.Random(seed), kills):
-        path = runs[-1]
-        if in_a_child(place.armed(lambda: train(data, CONFIG, into=path), call)) == 0:  # noqa: B023
+    draw, runs = random.Random(seed), [into / "aimed-0"]
+    while kills:
+        place, call, path = IN_A_SAVE[draw.choice(sorted(IN_A_SAVE))], draw.randint(1, 8), runs[-1]
+        code = in_a_child(place.armed(lambda: train(data, CONFIG, into=path), call))  # noqa: B023
+        kills -= was_killed(code)
+        if code == 0:
             runs.append(into / f"aimed-{len(runs)}")
     for path in runs:
         train(data, CONFIG, into=path)

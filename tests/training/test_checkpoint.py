@@ -281,6 +281,16 @@ def test_a_kill_between_checkpoint_and_pointer_is_made_good(row):
     assert row.checkpoints.best == row.checkpoints.folder / "step_2"
 
 
+def test_a_kill_before_the_oldest_is_removed_is_made_good(tmp_path):
+    """Also where no save follows, since the run has ended."""
+    row = Row(tmp_path, keep_last=4)
+    for step in range(1, 5):
+        row.save(step)
+    row.checkpoints.keep_last = 3
+    resumed(row)
+    assert row.names() == ["step_2", "step_3", "step_4"]
+
+
 def test_what_a_killed_save_left_is_swept_and_what_is_being_written_is_not(row):
     row.save(1)
     folder = row.checkpoints.folder

@@ -129,10 +129,13 @@ class Checkpoints:
         except StorageError:
             self.refuse_gone(folder)
             raise
+        self.remove_oldest()
+        return folder
+
+    def remove_oldest(self) -> None:
         for old in self.steps()[: -self.keep_last]:
             if old != self.best:
                 discard(old)
-        return folder
 
     def refuse_gone(self, folder: Path) -> None:
         """Raises StorageError: the run folder was taken away. It is not made anew, since a run is more than its checkpoints."""
@@ -221,6 +224,7 @@ class Checkpoints:
         if complaints:
             complaints.append(f"{self.folder}: going on from {folder.name}; what is newer is set aside as step_N.damaged")
         self.point_to_best(state["best"]["step"])
+        self.remove_oldest()
         best = state["best"]["step"]
         if best and self.best is None:
             complaints.append(f"{self.folder}: step_{best}, the best, is gone; best is the latest until a better one")

@@ -1,14 +1,17 @@
+import math
+import os
+import random
 import shutil
 import tomllib
 
 import numpy as np
 import pyarrow as pa
 import pytest
-import tomli_w
 
 from hexapla.config.data import Bytes, Characters
 from hexapla.data.folder import sha256_of
-from hexapla.data.prepared import Prepared, Split, write_about
+from hexapla.data.listing import fingerprint_of, read_listing, seal, write_listing
+from hexapla.data.prepared import Prepared, Split
 from hexapla.data.shards import IDS, IDS_AND_TEXT, ShardWriter, list_column
 from hexapla.data.tokenizer import learn_tokenizer, save_tokenizers
 from hexapla.errors import DataError
@@ -33,8 +36,14 @@ def write_split(folder, name, *, chunks=((0, 1, 2), (3, 4)), shard_pairs=100, te
 
 def finish(folder, **sizes):
     (folder / "prepared.toml").unlink(missing_ok=True)
-    write_about(folder, sizes={"train": 5, "dev": 5, "source_vocab": 260, "target_vocab": 260} | sizes, settings={}, corpus=[])
+    write_listing(folder, sizes={"train": 5, "dev": 5, "source_vocab": 260, "target_vocab": 260} | sizes, settings={}, corpus=[])
     return folder
+
+
+def listing(folder):
+    values = tomllib.loads((folder / "prepared.toml").read_text())
+    del values["seal"]
+    return values
 
 
 @pytest.fixture
@@ -174,18 +183,189 @@ def test_one_changed_bit_is_found(folder):
 )
 def test_another_format_is_refused(folder, change, words):
     file = folder / "prepared.toml"
-    about = {name: value for name, value in (tomllib.loads(file.read_text()) | change).items() if value is not None}
-    file.write_text(tomli_w.dumps(about))
+    seal(file, {name: value for name, value in (listing(folder) | change).items() if value is not None})
     with pytest.raises(DataError) as error:
         Prepared.open(folder)
     assert str(error.value) == f"{folder}/{words}"
 
 
-@pytest.mark.parametrize("content", [b"= 1", b"\xff\xfe"])
-def test_a_damaged_prepared_toml_is_refused(folder, content):
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"= 1", r"not TOML: "),
+        (b"\xff\xfe", r"byte 0 is not UTF-8$"),
+        (b"a = " + b"[" * 10_000, r"nested too deeply$"),
+        (b"format = 1\na = " + b"9" * 5000, r"not TOML: "),
+        (b"#" * 2**21, r"2,097,152 bytes; such a file has at most 1,048,576$"),
+        (b"format = true", r"format = True; this version reads format 1; prepare the data again$"),
+        (b"", r"format = None; this version reads format 1; prepare the data again$"),
+    ],
+    ids=["no TOML", "no UTF-8", "deep", "a huge number", "large", "a flag", "empty"],
+)
+def test_a_damaged_prepared_toml_is_refused(folder, content, words):
     (folder / "prepared.toml").write_bytes(content)
-    with pytest.raises(DataError, match=r"prepared.toml: cannot be read: "):
+    with pytest.raises(DataError, match=rf"prepared\.toml: {words}"):
         Prepared.open(folder)
+
+
+def test_a_file_under_a_link_or_of_another_kind_is_not_opened(folder, tmp_path_factory):
+    """What is outside the folder is not read, and nothing is waited for."""
+    for name in ("prepared.toml", "train-00000.arrow"):
+        whole = (folder / name).read_bytes()
+        (folder / name).unlink()
+        outside = tmp_path_factory.mktemp("outside") / name
+        outside.write_bytes(whole)
+        (folder / name).symlink_to(outside)
+        with pytest.raises(DataError, match=rf"{name}: a symbolic link; put the file itself there$"):
+            Prepared.open(folder)
+        (folder / name).unlink()
+        os.mkfifo(folder / name)
+        with pytest.raises(DataError, match=rf"{name}: a named pipe; it must be a plain file$"):
+            Prepared.open(folder)
+        (folder / name).unlink()
+        (folder / name).write_bytes(whole)
+    assert len(Prepared.open(folder).train) == 5
+
+
+ODD = {
+    "a size that is text": ({"sizes": {"train": "5"}}, r"sizes\.train = \"5\": must be an integer"),
+    "a negative size": ({"sizes": {"dev": -1}}, r"sizes\.dev = -1: must be at least 0"),
+    "an infinite size": ({"sizes": {"train": math.inf}}, r"sizes\.train = .*: must be "),
+    "no size": ({"sizes": {"train": None}}, r"sizes\.train: is missing"),
+    "sizes that are a list": ({"sizes": [1]}, r"sizes = \[1\]: must be a table"),
+    "a file that is text": ({"files": {"train-00000.arrow": "x"}}, r"files\.train-00000\.arrow = \"x\": must be a table"),
+    "a negative file": ({"files": {"train-00000.arrow": {"bytes": -5}}}, r"files\.train-00000\.arrow\.bytes = -5: must be at least 0"),
+    "a hash that is none": (
+        {"files": {"train-00000.arrow": {"sha256": "0"}}},
+        r"files\.train-00000\.arrow\.sha256 = \"0\": must be of the form \^",
+    ),
+    "settings that are a number": ({"settings": 3}, r"settings = 3: must be a table"),
+    "a corpus that is text": ({"corpus": "x"}, r"corpus = \"x\": "),
+    "a fingerprint of others": ({"fingerprint": "0" * 64}, r"fingerprint: is not that of the files"),
+    "a tokenizer that nobody watches": ({"files": {"tokenizer.toml": None}, "fingerprint": "recomputed"}, r"files: lacks tokenizer\.toml"),
+}
+
+
+def changed(old, new):
+    """`old` with what `new` says, table by table; None takes a name out."""
+    if not isinstance(old, dict) or not isinstance(new, dict):
+        return new
+    merged = old | {name: changed(old.get(name), value) for name, value in new.items()}
+    return {name: value for name, value in merged.items() if value is not None}
+
+
+@pytest.mark.parametrize(("change", "words"), ODD.values(), ids=ODD)
+def test_an_odd_listing_is_refused_in_one_line(folder, change, words):
+    """Sealed, as whoever knows the format would."""
+    values = changed(listing(folder), change)
+    if values["fingerprint"] == "recomputed":
+        values["fingerprint"] = fingerprint_of(values["files"])
+    seal(folder / "prepared.toml", values)
+    with pytest.raises(DataError, match=rf"^{folder}/prepared\.toml: {words}.*; prepare the data again$") as error:
+        Prepared.open(folder)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["../secret", "/etc/passwd", "..", "a/b", "a\\b", "", "nul\0"])
+def test_a_name_that_is_a_path_is_refused_before_it_is_read(folder, name):
+    (folder.parent / "secret").write_text("x")
+    file = {name: {"bytes": 1, "sha256": sha256_of(folder.parent / "secret")}}
+    seal(folder / "prepared.toml", changed(listing(folder), {"files": file}))
+    with pytest.raises(DataError, match=r"prepared\.toml: files: '.*' is no name of a file in the folder; prepare the data again$"):
+        Prepared.open(folder)
+
+
+def test_every_byte_of_every_file_is_watched(folder):
+    """Also where size and time of the change are put back."""
+    (folder / "dropped.jsonl").write_text('{"line": 3}\n')
+    finish(folder)
+    for file in sorted(folder.iterdir()):
+        content, time = file.read_bytes(), file.stat().st_mtime_ns
+        for place in {0, 3, 8, len(content) - 1, *range(0, len(content), 1 + len(content) // 40)} & {*range(len(content))}:
+            file.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+            os.utime(file, ns=(time, time))
+            with pytest.raises(DataError) as error:
+                Prepared.open(folder)
+            assert str(error.value).startswith(f"{file}: "), (file.name, place)
+        file.write_bytes(content)
+    assert len(Prepared.open(folder).train) == 5
+
+
+def test_no_byte_of_prepared_toml_can_be_another(folder):
+    file = folder / "prepared.toml"
+    content = file.read_bytes()
+    for place, byte in enumerate(content[:90]):
+        for other in b'#\n ="f0':
+            if other != byte:
+                file.write_bytes(content[:place] + bytes([other]) + content[place + 1 :])
+                with pytest.raises(DataError):
+                    read_listing(folder)
+
+
+def test_a_folder_of_the_first_version_is_read_as_it_is(folder):
+    """It had no seal; the files' own hashes and the fingerprint hold."""
+    file = folder / "prepared.toml"
+    file.write_bytes(file.read_bytes().partition(b"\n")[2])
+    assert len(Prepared.open(folder).train) == 5
+
+
+def test_a_folder_edited_with_all_its_hashes_has_another_fingerprint(folder):
+    before = Prepared.open(folder).fingerprint
+    write_split(folder, "train", chunks=[[0, 1, 2, 4, 3]], shard_pairs=2)
+    assert Prepared.open(finish(folder)).fingerprint != before
+
+
+def rewritten(folder, name, table):
+    with pa.ipc.new_file(str(folder / name), table.schema) as writer:
+        writer.write_table(table)
+    return finish(folder)
+
+
+def read_table(file):
+    with pa.ipc.open_file(str(file)) as reader:
+        return reader.read_all()
+
+
+@pytest.mark.parametrize("column", ["line", "source", "target", "source_text"])
+def test_a_pair_that_is_not_given_is_refused(folder, column):
+    table = read_table(folder / "dev-00000.arrow")
+    place = table.schema.get_field_index(column)
+    values = [None, *table.column(place).to_pylist()[1:]]
+    table = table.set_column(place, table.schema.field(place), pa.array(values, table.schema.field(place).type))
+    with pytest.raises(DataError, match=r"dev-00000\.arrow: some of its pairs or ids are not given \(null\); prepare the data again$"):
+        Prepared.open(rewritten(folder, "dev-00000.arrow", table))
+
+
+def test_an_id_that_is_not_given_is_refused(folder):
+    table = read_table(folder / "dev-00000.arrow")
+    ids = pa.array([[4, None], *SOURCE[1:]], pa.list_(pa.int32()))
+    table = table.set_column(1, table.schema.field(1), ids)
+    with pytest.raises(DataError, match=r"dev-00000\.arrow: some of its pairs or ids are not given \(null\)"):
+        Prepared.open(rewritten(folder, "dev-00000.arrow", table))
+
+
+def test_dev_pairs_without_texts_are_refused(folder):
+    with pytest.raises(DataError, match=r": the dev pairs have no texts to compare translations with; prepare the data again$"):
+        Prepared.open(rewritten(folder, "dev-00000.arrow", read_table(folder / "dev-00000.arrow").select(["line", "source", "target"])))
+
+
+def test_a_shard_of_random_damage_behind_valid_hashes_is_read_or_refused_in_one_line(folder):
+    """Nothing outside is read and nothing crashes: each pair that is there has ids of the vocabulary."""
+    file = folder / "dev-00000.arrow"
+    content = file.read_bytes()
+    draw = random.Random(1)
+    refused = 0
+    for place in range(0, len(content), 29):
+        file.write_bytes(content[:place] + bytes([draw.randrange(256)]) + content[place + 1 :])
+        try:
+            dev = Prepared.open(finish(folder)).dev
+            assert dev is not None
+            assert all(0 <= id_ < 260 for i in range(len(dev)) for side in dev.pair(i) for id_ in side.tolist())
+            assert [dev.line(i) for i in range(len(dev))] and len(dev.source_text) == len(dev)
+        except DataError as error:
+            refused += 1
+            assert "\n" not in str(error)
+    assert refused > 20
 
 
 def test_another_number_of_pairs_is_refused(folder):
@@ -211,7 +391,7 @@ def test_an_id_outside_the_vocabulary_is_refused_with_its_shard(folder, side, ba
     with pytest.raises(DataError) as error:
         Prepared.open(finish(folder, train=5))
     file = folder / "train-00000.arrow"
-    assert str(error.value) == f"{file}: {side} holds id {bad}, but the vocabulary has ids 0 to 259; prepare the data again"
+    assert str(error.value) == f"{file}: pair 2: {side} holds id {bad}, but the vocabulary has ids 0 to 259; prepare the data again"
 
 
 def test_a_file_that_is_no_arrow_file_is_refused(folder):

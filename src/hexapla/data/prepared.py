@@ -1,15 +1,13 @@
 """The folder that `prepare` writes and `train` reads.
 
-prepared.toml     format, fingerprint, sizes, the settings, the corpus files with their SHA-256, every file below with bytes and SHA-256
+prepared.toml     what there is, with bytes and SHA-256 of every file below: see data.listing
 tokenizer.toml    and subwords.model or the like: see data.tokenizer
 train-00000.arrow, …, dev-00000.arrow, …: see data.shards
 report.json       what was read, kept, held out, cut and dropped, and why
 dropped.jsonl     one line for each pair dropped or cut
 """
 
-import hashlib
 import json
-import tomllib
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,15 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tomli_w
 
-from hexapla.data.folder import read_whole, sha256_of
+from hexapla.data.folder import read_whole
+from hexapla.data.listing import check_files, read_listing
 from hexapla.data.shards import IDS_AND_TEXT, Ragged, map_file
 from hexapla.data.tokenizer import Tokenizer, load_tokenizers
 from hexapla.data.watched import Watched
 from hexapla.errors import DataError
-
-FORMAT = 1
 
 
 class Split:
@@ -87,8 +83,12 @@ class Split:
         """As source_text, of the target side."""
         return self._texts("target_text")
 
+    @property
+    def has_text(self) -> bool:
+        return all(chunk.schema == IDS_AND_TEXT for chunk in self._chunks)
+
     def _texts(self, column: str) -> list[str]:
-        if self._chunks and self._chunks[0].schema != IDS_AND_TEXT:
+        if not self.has_text:
             raise LookupError("a training split holds ids only; decode them for a text")
         return [text for chunk in self._chunks for text in chunk.column(column).to_pylist()]
 
@@ -96,7 +96,10 @@ class Split:
 def refuse_outside(file: Path, side: str, ids: Ragged, vocab_size: int) -> None:
     found = ids.outside(vocab_size)
     if found is not None:
-        raise DataError(f"{file}: {side} holds id {found}, but the vocabulary has ids 0 to {vocab_size - 1}; prepare the data again")
+        pair, value = found
+        raise DataError(
+            f"{file}: pair {pair + 1}: {side} holds id {value}, but the vocabulary has ids 0 to {vocab_size - 1}; prepare the data again"
+        )
 
 
 class Prepared:
@@ -122,9 +125,8 @@ class Prepared:
         """
 
         def read(folder: Path) -> Prepared:
-            about = read_about(folder)
-            for name, expected in about["files"].items():
-                check_file(folder / name, expected, verify=verify)
+            about = read_listing(folder)
+            check_files(folder, about, verify=verify)
             return cls(folder, about, verify=verify)
 
         return read_whole(lambda: Path(path), read)
@@ -135,6 +137,8 @@ class Prepared:
         split = Split(files, self.source_vocab, self.target_vocab, watched=watched, verify=verify)
         if len(split) != self.about["sizes"][name]:
             raise DataError(f"{self.path}: {len(split)} {name} pairs, but prepared.toml says {self.about['sizes'][name]}")
+        if name == "dev" and not split.has_text:
+            raise DataError(f"{self.path}: the dev pairs have no texts to compare translations with; prepare the data again")
         return split
 
     @property
@@ -159,52 +163,6 @@ class Prepared:
     def report(self) -> dict[str, Any]:
         """report.json: what was read, kept, held out, cut and dropped."""
         return json.loads((self.path / "report.json").read_bytes())
-
-
-def write_about(folder: Path, *, sizes: Mapping[str, int], settings: Mapping[str, Any], corpus: Sequence[Mapping[str, Any]]) -> None:
-    """Write prepared.toml last, over all files that are in the folder by then."""
-    files = {file.name: {"bytes": file.stat().st_size, "sha256": sha256_of(file)} for file in sorted(folder.iterdir())}
-    about = {
-        "format": FORMAT,
-        "fingerprint": fingerprint_of(files),
-        "sizes": dict(sizes),
-        "settings": dict(settings),
-        "corpus": [dict(file) for file in corpus],
-        "files": files,
-    }
-    (folder / "prepared.toml").write_text(tomli_w.dumps(about), encoding="utf-8")
-
-
-def fingerprint_of(files: Mapping[str, Mapping[str, Any]]) -> str:
-    content = {name: file["sha256"] for name, file in files.items() if name not in ("report.json", "dropped.jsonl")}
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-
-
-def read_about(path: Path) -> dict[str, Any]:
-    file = path / "prepared.toml"
-    if not file.is_file():
-        raise DataError(
-            f"{path}: not a prepared folder, it has no prepared.toml; make one with: hexapla prepare SOURCE TARGET --into {path}"
-        )
-    try:
-        about = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise DataError(f"{file}: cannot be read: {error}") from None
-    if about.get("format") != FORMAT:
-        raise DataError(f"{file}: format = {about.get('format')!r}; this version reads format {FORMAT}; prepare the data again")
-    missing = [name for name in ("fingerprint", "sizes", "settings", "files") if name not in about]
-    if missing:
-        raise DataError(f"{file}: lacks {', '.join(missing)}; prepare the data again")
-    return about
-
-
-def check_file(file: Path, expected: Mapping[str, Any], *, verify: bool) -> None:
-    if not file.is_file():
-        raise DataError(f"{file}: is missing; prepare the data again")
-    if file.stat().st_size != expected["bytes"]:
-        raise DataError(f"{file}: {file.stat().st_size} bytes, but prepared.toml says {expected['bytes']}; prepare the data again")
-    if verify and sha256_of(file) != expected["sha256"]:
-        raise DataError(f"{file}: its content has changed since it was prepared (another SHA-256); prepare the data again")
 
 
 def refuse_other_sizes(path: Path, about: Mapping[str, Any], source_vocab: int, target_vocab: int) -> None:

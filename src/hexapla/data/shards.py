@@ -87,11 +87,14 @@ class Ragged:
         start, end = self.offsets[chunk][row : row + 2]
         return self.values[chunk][start:end]
 
-    def outside(self, vocab_size: int) -> int | None:
-        """An id that no vocabulary of that size has, if there is one."""
-        for values in self.values:
+    def outside(self, vocab_size: int) -> tuple[int, int] | None:
+        """(row, id) of the first id that no vocabulary of that size has, if there is one; rows count on over the chunks."""
+        before = 0
+        for offsets, values in zip(self.offsets, self.values, strict=True):
             if len(values) and not 0 <= int(values.min()) <= int(values.max()) < vocab_size:
-                return int(values.min()) if values.min() < 0 else int(values.max())
+                place = int(np.flatnonzero((values < 0) | (values >= vocab_size))[0])
+                return before + int(np.searchsorted(offsets, place, side="right")) - 1, int(values[place])
+            before += len(offsets) - 1
         return None
 
 
@@ -99,16 +102,29 @@ def map_file(file: Path, *, validate: bool) -> list[pa.RecordBatch]:
     """The chunks of a shard, mapped. Raises DataError: not an Arrow file, other columns than ours, offsets that lead outside."""
     try:
         reader = pa.ipc.open_file(pa.memory_map(str(file)))
-        chunks = [reader.get_batch(number) for number in range(reader.num_record_batches)]
+        columns = reader.schema
+        chunks = [reader.get_batch(number) for number in range(reader.num_record_batches)] if columns in (IDS, IDS_AND_TEXT) else []
         if validate:
             for chunk in chunks:
                 chunk.validate(full=True)
-    except (OSError, pa.ArrowInvalid) as error:
-        raise DataError(f"{file}: not a whole Arrow file ({str(error).splitlines()[0]}); prepare the data again") from None
-    if reader.schema not in (IDS, IDS_AND_TEXT):
-        raise DataError(f"{file}: its columns are {shown(reader.schema)}; a prepared file has {shown(IDS)}; prepare the data again")
+    except (OSError, ValueError, MemoryError, pa.ArrowException) as error:
+        reason = (str(error).splitlines() or ["unreadable"])[0]
+        raise DataError(f"{file}: not a whole Arrow file ({reason}); prepare the data again") from None
+    if columns not in (IDS, IDS_AND_TEXT):
+        raise DataError(f"{file}: its columns are {shown(columns)}; a prepared file has {shown(IDS)}; prepare the data again")
+    if validate and any(column.null_count or ids_of(column).null_count for chunk in chunks for column in chunk.columns):
+        raise DataError(f"{file}: some of its pairs or ids are not given (null); prepare the data again")
     return chunks
 
 
+def ids_of(column: pa.Array) -> pa.Array:
+    return column.values if isinstance(column, pa.ListArray) else column
+
+
 def shown(schema: pa.Schema) -> str:
-    return ", ".join(f"{field.name} {field.type}" for field in schema)
+    """Whatever a stranger called the columns, one line and not endless."""
+    try:
+        text = ", ".join(f"{field.name} {field.type}" for field in schema)
+    except UnicodeDecodeError:
+        return "of names that are not UTF-8"
+    return "".join(character if character.isprintable() else "?" for character in text[:500])

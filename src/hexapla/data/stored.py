@@ -121,14 +121,18 @@ def no_number(name: str) -> NoReturn:
 
 def read_toml_table(file: Path, most: int = MOST_SETTINGS) -> dict[str, Any]:
     """Raises DataError, StorageError."""
-    name = shown(file)
+    return strict_toml(read_stored(file, most), shown(file))
+
+
+def strict_toml(content: bytes, where: str) -> dict[str, Any]:
+    """A TOML table. Raises DataError beginning with `where`."""
     try:
-        table = tomllib.loads(read_stored(file, most).decode("utf-8"))
+        table = tomllib.loads(content.decode("utf-8"))
         json.dumps(table, default=str)  # what has more digits than Python prints could not even be complained of
     except UnicodeDecodeError as error:
-        raise DataError(f"{name}: byte {error.start} is not UTF-8") from None
+        raise DataError(f"{where}: byte {error.start} is not UTF-8") from None
     except RecursionError:
-        raise DataError(f"{name}: nested too deeply") from None
+        raise DataError(f"{where}: nested too deeply") from None
     except ValueError as error:
-        raise DataError(f"{name}: not TOML: {str(error).partition(';')[0]}") from None
+        raise DataError(f"{where}: not TOML: {str(error).partition(';')[0]}") from None
     return table

@@ -17,8 +17,9 @@ from hexapla.data.clean import Account, TextFilter, judge_sizes
 from hexapla.data.corpus import read_pairs
 from hexapla.data.folder import sha256_of, whole_folder
 from hexapla.data.hold_out import choose, usual_hold_out
+from hexapla.data.listing import write_listing
 from hexapla.data.opening import shown
-from hexapla.data.prepared import Prepared, write_about
+from hexapla.data.prepared import Prepared
 from hexapla.data.shards import IDS, IDS_AND_TEXT, ShardWriter, list_column, sizes_of
 from hexapla.data.texts import Texts, leak, spool
 from hexapla.data.tokenizer import Tokenizer, learn_tokenizer, save_tokenizers
@@ -99,7 +100,7 @@ def prepare(
             preparation = Preparation(folder, config, corpus, dev_corpus, progress or (lambda stage, count: None), log)
             preparation.run()
         files = [entry for split, each in corpora.items() for entry in described(split, each, before[split])]
-        write_about(folder, sizes=preparation.sizes, settings=to_mapping(config), corpus=files)
+        write_listing(folder, sizes=preparation.sizes, settings=to_mapping(config), corpus=files)
     return Prepared.open(into, verify=False)
 
 

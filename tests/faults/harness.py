@@ -174,8 +174,8 @@ IN_A_REPLACEMENT = {
 }
 IN_A_PREPARATION = IN_A_REPLACEMENT | {
     "while texts are spooled": (Place(prepare, "spool", after), 1),
-    "before the manifest": (Place(prepare, "write_about", before), 1),
-    "after the manifest": (Place(prepare, "write_about", after), 1),
+    "before the manifest": (Place(prepare, "write_listing", before), 1),
+    "after the manifest": (Place(prepare, "write_listing", after), 1),
 }
 
 

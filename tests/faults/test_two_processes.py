@@ -118,7 +118,7 @@ def test_a_reader_beside_training_sees_whole_checkpoints(data, tmp_path, checkpo
         assert torch.isfinite(opened.model.output.weight).all()
         steps.add(opened.step)
 
-    beside([lambda: train(data, into=run, steps=9_999, hooks=[Until(flag)])], look, flag, times=25)
+    beside([lambda: train(data, into=run, steps=9_999, hooks=[Until(flag)])], look, flag, times=20)
     assert len(steps) > 1 and stale(run) == []
 
 
@@ -135,7 +135,7 @@ def test_averages_replaced_by_two_are_always_there(run, tmp_path):
     path, flag = shutil.copytree(run, tmp_path / "run"), tmp_path / "flag"
     average(path, last=1)
     works = [repeated(lambda: average(path, last=1), flag), repeated(lambda: average(path, last=2), flag)]
-    beside(works, lambda: Run.open(path, checkpoint="average").model, flag, times=25)
+    beside(works, lambda: Run.open(path, checkpoint="average").model, flag, times=8)
     assert stale(path) == []
     assert {name for name in content(path) if "average" in name} == {
         f"checkpoints/average/{name}" for name in ("manifest.json", "model.safetensors", "state.json")

@@ -12,7 +12,9 @@ from hexapla.config.model import Seq2SeqConfig
 from hexapla.config.run import RunConfig
 from hexapla.config.stack import FeedForwardConfig, StackConfig
 from hexapla.config.training import Constant, TrainingConfig, ValidationConfig
+from hexapla.data.folder import sha256_of
 from hexapla.data.prepared import Prepared
+from hexapla.training.hooks import Hook
 from hexapla.workflow.prepare import prepare
 
 PAIRS = 50
@@ -50,3 +52,46 @@ def metrics_of(run: Path, *events: str) -> list[dict[str, Any]]:
     """The lines of metrics.jsonl of these events, without times."""
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     return [{name: value for name, value in line.items() if name not in TIMES} for line in lines if line["event"] in events]
+
+
+class StopAt(Hook):
+    """As a signal would: after the update in work."""
+
+    def __init__(self, step):
+        self.step = step
+
+    def updated(self, trainer, record):
+        if trainer.position.step == self.step:
+            trainer.stop("a test")
+
+
+class Told:
+    """A listener that keeps what is told at the start and at the end."""
+
+    def on_start(self, record):
+        self.start = record
+
+    def on_update(self, record): ...
+
+    def on_validation(self, record): ...
+
+    def on_checkpoint(self, record): ...
+
+    def on_end(self, record):
+        self.end = record
+
+
+def tensors_of(run: Path, step: int) -> dict[str, str]:
+    """The SHA-256 of a checkpoint's weights and moments."""
+    return {name: sha256_of(run / f"checkpoints/step_{step}/{name}.safetensors") for name in ("model", "optimiser")}
+
+
+def state_of(run: Path, step: int) -> dict[str, Any]:
+    """state.json of a checkpoint, without times."""
+    state = json.loads((run / f"checkpoints/step_{step}/state.json").read_text())
+    return state | {"window": {name: value for name, value in state["window"].items() if name != "seconds"}}
+
+
+def files_of(folder: Path) -> dict[Path, str]:
+    """The SHA-256 of every file below."""
+    return {file.relative_to(folder): sha256_of(file) for file in folder.rglob("*") if file.is_file()}

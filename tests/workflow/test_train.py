@@ -14,8 +14,7 @@ import torch
 
 from hexapla.config.decoding import Beam
 from hexapla.config.training import Constant, Cosine, ValidationConfig
-from hexapla.data.batches import Batches, collate
-from hexapla.data.folder import sha256_of
+from hexapla.data.batches import collate
 from hexapla.errors import CheckpointError, ConfigError, DataError, DivergenceError, StorageError
 from hexapla.evaluation.scoring import Scoring, score_hypotheses
 from hexapla.runs import Run
@@ -25,7 +24,7 @@ from hexapla.workflow import train as module
 from hexapla.workflow.train import alone_in, train
 from hexapla.workflow.translate import translate
 from reference.loss import cross_entropy
-from small_runs import metrics_of, small_config, small_data
+from small_runs import StopAt, Told, files_of, metrics_of, small_config, small_data, state_of, tensors_of
 
 NO_TRANSLATIONS = ValidationConfig(every=5, translate=0)
 EPOCH = 7
@@ -37,79 +36,14 @@ def data(tmp_path_factory):
     return small_data(tmp_path_factory.mktemp("train"))
 
 
-class StopAt(Hook):
-    """As a signal would: after the update in work."""
-
-    def __init__(self, step):
-        self.step = step
-
-    def updated(self, trainer, record):
-        if trainer.position.step == self.step:
-            trainer.stop("a test")
-
-
-class Told:
-    """A listener that keeps what is told at the start and at the end."""
-
-    def on_start(self, record):
-        self.start = record
-
-    def on_update(self, record): ...
-
-    def on_validation(self, record): ...
-
-    def on_checkpoint(self, record): ...
-
-    def on_end(self, record):
-        self.end = record
-
-
-def tensors_of(run: Path, step):
-    return {name: sha256_of(run / f"checkpoints/step_{step}/{name}.safetensors") for name in ("model", "optimiser")}
-
-
-def state_of(run: Path, step):
-    state = json.loads((run / f"checkpoints/step_{step}/state.json").read_text())
-    return state | {"window": {name: value for name, value in state["window"].items() if name != "seconds"}}
-
-
-def files_of(folder: Path):
-    return {file.relative_to(folder): sha256_of(file) for file in folder.rglob("*") if file.is_file()}
+def times_of(folder: Path):
+    return {path: path.stat().st_mtime_ns for path in (folder, *folder.rglob("*"))}
 
 
 def notices(data, config, into, **more):
     told = Told()
     train(data, config, into=into, listeners=[told], **more)
     return told.start["complaints"]
-
-
-CASES = {
-    "in the first epoch": ([3], {}),
-    "at the end of the first epoch": ([EPOCH], {}),
-    "before the last batch of an epoch, and after the next's first": ([EPOCH - 1, EPOCH + 1], {}),
-    "in the second epoch": ([EPOCH + 3], {}),
-    "at a validation and at a checkpoint": ([5, 8], {}),
-    "again and again": ([1, 2, 3, 6, 7, 8, 9, 13, 14, 15], {}),
-    "with two batches an update": ([3, 4, 6], {"accumulate": 2}),
-    "in bf16": ([3, 9], {"precision": "bf16"}),
-    "with clipping, decay and a cosine": ([4, 8], {"clip": 0.5, "schedule": Cosine(peak=3e-3, warmup=3)}),
-}
-
-
-@pytest.mark.parametrize(("stops", "training"), CASES.values(), ids=CASES)
-def test_training_that_stops_and_goes_on_is_training_that_never_stopped(data, tmp_path, stops, training):
-    config = small_config(steps=16, **training)
-    train(data, config, into=tmp_path / "straight")
-    for stop in stops:
-        torch.randn(stop)  # other random numbers are drawn in another process
-        run = train(data, config, into=tmp_path / "stopped", hooks=[StopAt(stop)])
-        assert run.step == stop
-    train(data, config, into=tmp_path / "stopped")
-    assert tensors_of(tmp_path / "stopped", 16) == tensors_of(tmp_path / "straight", 16)
-    assert state_of(tmp_path / "stopped", 16) == state_of(tmp_path / "straight", 16)
-    measured = [metrics_of(tmp_path / name, "update", "validation") for name in ("stopped", "straight")]
-    assert measured[0] == measured[1]
-    assert [line["step"] for line in measured[0]] == [3, 5, 6, 9, 10, 12, 15, 15, 16, 16]
 
 
 def test_a_killed_run_goes_on_from_its_last_checkpoint(data, tmp_path):
@@ -159,13 +93,15 @@ def test_where_every_checkpoint_is_damaged_training_is_refused(data, tmp_path):
     assert files_of(tmp_path) == before
 
 
-def test_a_finished_run_is_left_as_it_is(data, tmp_path):
+@pytest.mark.parametrize("start", [{}, {"threads": 2}, {"config": None}], ids=["again", "other threads", "its own settings"])
+def test_a_finished_run_is_left_as_it_is(data, tmp_path, start):
+    """To the byte and the time of change, of files and folders."""
     config = small_config(steps=5)
-    train(data, config, into=tmp_path)
-    before = files_of(tmp_path)
+    train(data, config, into=tmp_path / "run")
+    before = files_of(tmp_path / "run"), times_of(tmp_path / "run")
     told = Told()
-    train(data, config, into=tmp_path, listeners=[told])
-    assert files_of(tmp_path) == before
+    train(data, into=tmp_path / "run", listeners=[told], **({"config": config} | start))
+    assert (files_of(tmp_path / "run"), times_of(tmp_path / "run")) == before
     assert (told.end["step"], told.end["reason"]) == (5, "all steps made")
 
 
@@ -274,58 +210,6 @@ def test_settings_of_a_checkpoint_that_this_version_has_not_are_refused(data, tm
     write_manifest(folder)
     with pytest.raises(CheckpointError, match=r"trained with settings that this version has not: training\.momentum: no such setting"):
         train(data, into=tmp_path)
-
-
-def rows_of(data, config, into, monkeypatch, **more):
-    """The pairs of each batch that a start of training loads, in order."""
-    rows = []
-    real = Batches.load
-
-    def noting(self, wanted):
-        rows.append(list(wanted))
-        return real(self, wanted)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Batches, "load", noting)
-        train(data, config, into=into, **more)
-    return rows
-
-
-def test_other_sizes_of_batches_in_the_middle_of_an_epoch_use_every_pair_once(data, tmp_path, monkeypatch):
-    """Twice in one epoch, with a stop between; the epoch after it is that of the last size."""
-    sizes = [(90, 2, []), (60, 3, ["90 -> 60"]), (60, 5, []), (130, 11, ["60 -> 130"])]
-    used = []
-    for size, stop, told in sizes:
-        config = small_config(steps=30, batch_tokens=size, validation=NO_TRANSLATIONS)
-        listener = Told()
-        used += rows_of(data, config, tmp_path, monkeypatch, hooks=[StopAt(stop)], listeners=[listener])
-        words = "the pairs of this epoch that were not used yet come in batches of the new size"
-        assert listener.start["complaints"] == [f"training.batch_tokens: {each}: {words}" for each in told]
-    rows = [row for batch in used for row in batch]
-    count = len(data.train)
-    assert sorted(rows[:count]) == list(range(count))
-    assert len(rows) > count
-    assert len({*rows[count:]}) == len(rows[count:])
-
-
-def test_other_sizes_of_batches_at_the_end_of_an_epoch_begin_the_next(data, tmp_path):
-    config = small_config(steps=EPOCH + 1, validation=NO_TRANSLATIONS)
-    train(data, config, into=tmp_path / "run", hooks=[StopAt(EPOCH)])
-    other = replace(config, training=replace(config.training, batch_tokens=60, accumulate=2))
-    words = "training.accumulate: 1 -> 2: later updates are of more or fewer batches"
-    assert notices(data, other, tmp_path / "run")[0] == words
-    assert state_of(tmp_path / "run", EPOCH + 1)["position"] == {
-        "step": EPOCH + 1, "epoch": 1, "cursor": 2, "skipped": 0, "left_out": 0, "earlier": [],
-    }  # fmt: skip
-
-
-def test_after_other_sizes_of_batches_a_stop_changes_nothing_either(data, tmp_path):
-    first, second = (small_config(steps=9, batch_tokens=size, validation=NO_TRANSLATIONS) for size in (90, 60))
-    for name, stops in (("straight", [2]), ("stopped", [2, 4, 5])):
-        for stop in stops:
-            train(data, first if stop == 2 else second, into=tmp_path / name, hooks=[StopAt(stop)])
-        train(data, second, into=tmp_path / name)
-    assert tensors_of(tmp_path / "stopped", 9) == tensors_of(tmp_path / "straight", 9)
 
 
 def test_before_its_first_checkpoint_a_run_takes_other_settings(data, tmp_path):
@@ -447,22 +331,6 @@ def test_a_folder_of_something_else_is_refused(data, tmp_path):
         train(data, small_config(), into=tmp_path / "run")
 
 
-def test_patience_survives_a_stop_and_a_run_it_ended_stays_ended(data, tmp_path):
-    """A rate so small that no validation is ever better by much: with a rate of nearly 0 the loss stays, so none is better."""
-    validation = ValidationConfig(every=2, translate=0, patience=3)
-    config = small_config(steps=30, schedule=Constant(peak=1e-30), validation=validation)
-    straight = train(data, config, into=tmp_path / "straight")
-    train(data, config, into=tmp_path / "stopped", hooks=[StopAt(5)])
-    stopped = train(data, config, into=tmp_path / "stopped")
-    assert (straight.step, stopped.step) == (8, 8)
-    assert state_of(tmp_path / "straight", 8)["best"] == state_of(tmp_path / "stopped", 8)["best"]
-    before = files_of(tmp_path / "stopped")
-    told = Told()
-    train(data, config, into=tmp_path / "stopped", listeners=[told])
-    assert told.end["reason"] == "no better loss in 3 validations"
-    assert files_of(tmp_path / "stopped") == before
-
-
 def test_the_best_checkpoint_is_kept_and_used(data, tmp_path):
     """The rate explodes after the first validation, which therefore stays the best."""
     config = small_config(steps=12, schedule=Constant(peak=3.0, warmup=1000), checkpoint_every=1, keep_last=2, validation=NO_TRANSLATIONS)
@@ -515,28 +383,6 @@ def test_a_validation_that_fails_loses_no_update(data, tmp_path, monkeypatch):
     train(data, config, into=tmp_path / "run")
     assert tensors_of(tmp_path / "run", 6) == tensors_of(tmp_path / "straight", 6)
     assert metrics_of(tmp_path / "run", "validation") == metrics_of(tmp_path / "straight", "validation")
-
-
-def test_updates_left_out_are_left_out_after_a_stop_too(data, tmp_path, monkeypatch):
-    """The optimiser counts its own steps, which are then fewer than the updates."""
-    plain = module.transduction
-
-    def sometimes(smoothing):
-        inner = plain(smoothing)
-
-        def objective(model, batch):
-            loss = inner(model, batch)
-            return replace(loss, total=loss.total * math.nan) if {0, 20} & set(batch.rows) else loss
-
-        return objective
-
-    monkeypatch.setattr(module, "transduction", sometimes)
-    config = small_config(steps=12, validation=NO_TRANSLATIONS)
-    train(data, config, into=tmp_path / "straight")
-    train(data, config, into=tmp_path / "stopped", hooks=[StopAt(6)])
-    assert state_of(tmp_path / "stopped", 6)["position"]["left_out"] > 0
-    train(data, config, into=tmp_path / "stopped")
-    assert tensors_of(tmp_path / "stopped", 12) == tensors_of(tmp_path / "straight", 12)
 
 
 def test_a_diverging_run_stops_with_its_last_checkpoint_whole(data, tmp_path, monkeypatch):

@@ -27,19 +27,19 @@ def sinusoids(length: int, d_model: int, *, start: int = 0, layout: str = "inter
 
 
 class SinusoidalPositions(nn.Module):
-    """Adds `sinusoids` to x. The table is no parameter and is not saved; it grows when a longer text comes."""
+    """Adds `sinusoids` to x. The table is no parameter and is not saved; it is made for the first text and grows with longer ones."""
 
     table: Tensor
 
     def __init__(self, d_model: int, config: Sinusoidal):
         super().__init__()
         self.d_model, self.layout = d_model, config.layout
-        self.register_buffer("table", sinusoids(256, d_model, layout=self.layout), persistent=False)
+        self.register_buffer("table", torch.empty(0, d_model), persistent=False)
 
     def forward(self, x: Float[Tensor, "B T D"], start: int = 0) -> Float[Tensor, "B T D"]:
         end, table = start + x.shape[1], self.table
         if end > len(table):  # another thread may put a shorter one in its place, so this call keeps to its own
-            self.table = table = sinusoids(2 * end, self.d_model, layout=self.layout).to(table)
+            self.table = table = sinusoids(max(256, 2 * end), self.d_model, layout=self.layout).to(table)
         return x + table[start:end]
 
 

@@ -21,8 +21,7 @@ from hexapla.cli.commands import app
 from hexapla.cli.messages import Message, messages
 from hexapla.config.changes import change_of
 from hexapla.config.data import PrepareConfig
-from hexapla.config.edge import in_digits
-from hexapla.config.edge import members
+from hexapla.config.edge import in_digits, members
 from hexapla.config.run import RunConfig
 
 MARKED = re.compile(r"(<!-- (?P<what>settings|messages|options of \w+) -->\n).*?(<!-- end -->)", re.DOTALL)

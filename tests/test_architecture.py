@@ -13,8 +13,23 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "hexapla"
 MAX_LINES = 320
 VAGUE_NAMES = {"utils", "util", "helpers", "helper", "common", "base", "misc", "manager"}
-CODE_RUNNING_MODULES = {"pickle", "_pickle", "cPickle", "marshal", "shelve", "dill", "cloudpickle", "joblib"}
-CODE_RUNNING_CALLS = {"eval", "exec", "compile", "__import__", "torch.load", "yaml.load", "numpy.load", "np.load"}
+CODE_RUNNING_MODULES = {"pickle", "_pickle", "cPickle", "marshal", "shelve", "dill", "cloudpickle", "joblib", "yaml"}
+CODE_RUNNING_CALLS = {
+    *("eval", "exec", "compile", "__import__", "torch.load", "torch.save", "torch.jit.load", "torch.hub.load", "yaml.load"),
+    *("numpy.load", "np.load", "torch.distributed.checkpoint.load", "torch.distributed.checkpoint.save"),
+}
+DAMAGING = {"replace", "ignore", "surrogateescape", "backslashreplace"}
+"""ways to decode what is no UTF-8 without a word"""
+MAY_DAMAGE = {
+    "cli.console": "what is printed to people, on a terminal that may lack characters",
+    "config.edge": "a setting with what is no text is refused, and is shown as far as it can be",
+    "data.encodings": "what encoding a damaged line may have, guessed by trying",
+    "data.lines": "a damaged line, whose type says that it is one",
+    "data.tokenizer": "bytes that a model wrote, which may be no UTF-8: docs/prepare.md",
+    "training.checkpoint": "the name of a checkpoint, compared with those there are",
+    "workflow.prepare": "the name of a file, in a report",
+    "training.metrics": "a line that was cut off, which is then left out",
+}
 WITHOUT_TORCH = ("errors", "config", "evaluation", "phrasebook", "cli", "data.lines", "data.corpus", "data.opening")
 
 
@@ -120,13 +135,35 @@ def nothing_runs_what_it_loads(source: Source) -> Iterator[str]:
     for name in imported(tree):
         if name.split(".")[0] in CODE_RUNNING_MODULES:
             yield f"{source.name}: imports {name}"
-        if name in CODE_RUNNING_CALLS:
+        if name in CODE_RUNNING_CALLS or name.startswith("torch.distributed.checkpoint"):
             yield f"{source.name}: imports {name}"
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and ast.unparse(node.func) in CODE_RUNNING_CALLS:
             yield f"{source.name}:{node.lineno}: calls {ast.unparse(node.func)}"
         if isinstance(node, ast.keyword) and node.arg in ("allow_pickle", "trust_remote_code"):
             yield f"{source.name}:{node.value.lineno}: {node.arg}"
+
+
+def splits_lines_at_line_feeds(source: Source) -> Iterator[str]:
+    """str.splitlines also splits at eight other characters, a text file read as such at a lone carriage return."""
+    for node in ast.walk(source.tree):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in ("splitlines", "readlines", "readline")
+        ):
+            yield f"{source.name}:{node.lineno}: {node.func.attr}"
+
+
+def damages_no_text(source: Source) -> Iterator[str]:
+    for node in ast.walk(source.tree):
+        if not isinstance(node, ast.Call) or source.name in MAY_DAMAGE:
+            continue
+        said = [keyword.value for keyword in node.keywords if keyword.arg == "errors"]
+        if isinstance(node.func, ast.Attribute) and node.func.attr in ("decode", "encode"):
+            said += node.args[1:2]
+        if any(isinstance(value, ast.Constant) and value.value in DAMAGING for value in said):
+            yield f"{source.name}:{node.lineno}: decodes with errors = {[ast.unparse(value) for value in said]}"
 
 
 def is_not_too_long(source: Source) -> Iterator[str]:
@@ -176,6 +213,15 @@ RULES: dict[Callable[[Source], Iterator[str]], list[Source]] = {
         Source("runs", "exec('x = 1')"),
         Source("runs", "x = yaml.load(f)"),
         Source("runs", "x = read(f, allow_pickle=True)"),
+        Source("runs", "torch.save(x, f)"),
+        Source("runs", "import torch.distributed.checkpoint as dcp"),
+        Source("runs", "from torch.distributed import checkpoint"),
+    ],
+    splits_lines_at_line_feeds: [Source("runs", "x = text.splitlines()"), Source("runs", "for x in f.readlines(): pass")],
+    damages_no_text: [
+        Source("runs", "x = b.decode(errors='replace')"),
+        Source("runs", "x = b.decode('utf-8', 'ignore')"),
+        Source("runs", "x = open(f, encoding='utf-8', errors='surrogateescape')"),
     ],
     is_not_too_long: [Source("runs", "x = 1\n" * (MAX_LINES + 1))],
     has_a_name_that_says_something: [Source("data.utils", ""), Source("common.mask", "")],
@@ -194,6 +240,13 @@ def test_every_file_keeps_the_rule(rule):
     assert [complaint for source in sources() for complaint in rule(source)] == []
 
 
+def test_tests_and_benchmarks_run_nothing_they_load_either():
+    files = [file for folder in ("tests", "benchmarks") for file in sorted((ROOT / folder).rglob("*.py"))]
+    found = [complaint for file in files for complaint in nothing_runs_what_it_loads(Source(file.stem, file.read_text(encoding="utf-8")))]
+    assert len(files) > 50
+    assert found == []
+
+
 @pytest.mark.parametrize(("rule", "bad"), [(rule, bad) for rule, all_bad in RULES.items() for bad in all_bad])
 def test_the_rule_catches(rule, bad):
     assert list(rule(bad))
@@ -206,6 +259,8 @@ def test_the_rule_catches(rule, bad):
         (imports_only_from_the_left, Source("blocks.attention", "from hexapla.blocks.mask import Mask")),
         (imports_only_from_the_left, Source("axes", "from hexapla.errors import DataError")),
         (nothing_runs_what_it_loads, Source("runs", "model.eval()\nretrieval(x)\nx = re.compile('a')")),
+        (splits_lines_at_line_feeds, Source("runs", "x = text.split('\\n')")),
+        (damages_no_text, Source("runs", "x = b.decode('utf-8', errors='strict')\ny = text.replace('replace', 'ignore')")),
         (torch_waits, Source("cli.train", "if TYPE_CHECKING:\n    import torch\ndef f():\n    import torch")),
         (torch_waits, Source("blocks.mask", "import torch")),
     ],

@@ -108,7 +108,7 @@ def map_file(file: Path, *, validate: bool) -> list[pa.RecordBatch]:
             for chunk in chunks:
                 chunk.validate(full=True)
     except (OSError, ValueError, MemoryError, pa.ArrowException) as error:
-        reason = (str(error).splitlines() or ["unreadable"])[0]
+        reason = str(error).partition("\n")[0] or "unreadable"
         raise DataError(f"{file}: not a whole Arrow file ({reason}); prepare the data again") from None
     if columns not in (IDS, IDS_AND_TEXT):
         raise DataError(f"{file}: its columns are {shown(columns)}; a prepared file has {shown(IDS)}; prepare the data again")

@@ -82,8 +82,10 @@ def refuse_strange_parts(model: bytes, where: str) -> None:
         length, at = number_at(model, at)
         at += length
         found[field] += 1
-        if field not in FIELDS or found[field] > FIELDS[field] or at > len(model):
-            raise DataError(f"{where}: not a sentencepiece model, or damaged; prepare the data again")
+        if found[field] > FIELDS.get(field, 0):
+            break
+    if at != len(model) or found.keys() != FIELDS.keys():
+        raise DataError(f"{where}: not a sentencepiece model, or damaged; prepare the data again")
 
 
 def number_at(message: bytes, at: int) -> tuple[int, int]:
@@ -145,7 +147,8 @@ def translated(error: RuntimeError, config: Bpe | Unigram) -> DataError:
         )
     if "sentences_.empty()" in said or "all_chars_count" in said:
         return DataError("no text to learn subwords from: every sentence is empty")
-    return DataError(f"subwords cannot be learned from this text: sentencepiece says {said.splitlines()[0]}")
+    first, _, _ = said.partition("\n")
+    return DataError(f"subwords cannot be learned from this text: sentencepiece says {first}")
 
 
 def refuse_surrogates(texts: Sequence[str], *, name: str = "text", first: int = 1) -> None:

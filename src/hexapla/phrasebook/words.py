@@ -96,7 +96,7 @@ class Words:
 
 def cells(table: str) -> list[list[str]]:
     """The rows of a lexicon table."""
-    return [[cell.strip() for cell in line.split("|")] for line in table.strip().splitlines() if line.strip()]
+    return [[cell.strip() for cell in line.split("|")] for line in table.strip().split("\n") if line.strip()]
 
 
 def plural_of(en: str) -> str:

@@ -16,6 +16,7 @@ from hexapla.config.decoding import Beam
 from hexapla.config.training import Constant, Cosine, ValidationConfig
 from hexapla.data.batches import collate
 from hexapla.errors import CheckpointError, ConfigError, DataError, DivergenceError, StorageError
+from hexapla.evaluation import corpus
 from hexapla.evaluation.scoring import Scoring, score_hypotheses
 from hexapla.runs import Run
 from hexapla.training.checkpoint import write_manifest
@@ -274,6 +275,17 @@ def test_patience_without_a_dev_set_is_refused(tmp_path):
     run = train(alone, small_config(steps=2), into=tmp_path / "run")
     assert metrics_of(run.path, "validation") == []
     assert run.model
+
+
+def test_a_tokenizer_that_is_not_installed_is_refused_before_the_first_update(data, tmp_path, monkeypatch):
+    def missing(**_):
+        raise RuntimeError("no MeCab")
+
+    monkeypatch.setattr(corpus, "BLEU", missing)
+    config = small_config(validation=ValidationConfig(tokenize="ja-mecab"))
+    with pytest.raises(ConfigError, match=r"^training\.validation\.tokenize = ja-mecab: needs packages that are not installed; "):
+        train(data, config, into=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_vocabularies_of_their_own_cannot_be_tied(data, tmp_path, monkeypatch):

@@ -17,6 +17,7 @@ from hexapla.data.batches import Batch, Batches
 from hexapla.data.folder import locked
 from hexapla.data.prepared import Prepared
 from hexapla.errors import CheckpointError, ConfigError, DataError, StorageError
+from hexapla.evaluation.corpus import available
 from hexapla.models.build import build, parameter_count
 from hexapla.objectives.sequence import transduction
 from hexapla.runs import ABOUT, METRICS, Run
@@ -140,6 +141,11 @@ def refuse_misfit(config: RunConfig, data: Prepared) -> None:
             f"training.validation.patience = {validation.patience}: {data.path} has no dev pairs to validate on; "
             "leave it unset, or prepare with a dev set"
         )
+    if validation.translate and data.dev and validation.tokenize != "auto":
+        try:
+            available(validation.tokenize)
+        except ConfigError as error:
+            raise ConfigError(f"training.validation.{error}") from None
     Batches(data.train, specials=model.specials, batch_tokens=config.training.batch_tokens, seed=config.training.seed)
 
 

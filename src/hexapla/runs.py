@@ -193,5 +193,9 @@ def first_difference(old: dict[str, Any], new: dict[str, Any], path: str = "mode
         if isinstance(before, dict) and isinstance(after, dict) and before != after:
             return first_difference(before, after, f"{path}.{name}")
         if before != after:
-            return f"{path}.{name} = {in_brief(after)}, it was {in_brief(before)}"
+            return f"{path}.{name} = {told(after)}, it was {told(before)}"
     return path
+
+
+def told(value: Any) -> str:
+    return "unset" if value is None else in_brief(value)

@@ -90,6 +90,8 @@ def refuse_strange_parts(model: bytes, where: str) -> None:
 
 def number_at(message: bytes, at: int) -> tuple[int, int]:
     """The base-128 number that begins there, lowest digits first, and where it ends."""
+    if at < len(message) and message[at] < 128:
+        return message[at], at + 1
     for end in range(at, min(at + 10, len(message))):
         if message[end] < 128:
             return sum((byte & 127) << 7 * place for place, byte in enumerate(message[at : end + 1])), end + 1

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 from torch import nn
@@ -133,11 +133,11 @@ def test_of_several_batches_those_are_named_whose_loss_is_bad(data):
 
 
 class Slope(nn.Module):
-    """A weight whose gradient is what the batch says."""
+    """Weights whose gradient is what the batch says."""
 
-    def __init__(self, start):
+    def __init__(self, start, width):
         super().__init__()
-        self.a = nn.Parameter(torch.full((1, 2), start))
+        self.a = nn.Parameter(torch.full((1, width), start))
 
 
 class Numbers(list):
@@ -150,16 +150,24 @@ GRADIENTS = st.lists(st.one_of(st.just(0.0), SIZES, SIZES.map(lambda size: -size
 
 
 @given(
-    rate=SIZES, epsilon=st.floats(-30, 0).map(lambda power: 10.0**power), decay=st.one_of(st.just(0.0), SIZES), start=GRADIENTS,
+    rate=SIZES,
+    epsilon=st.floats(-30, 0).map(lambda power: 10.0**power),
+    decay=st.one_of(st.just(0.0), SIZES),
+    start=GRADIENTS,
+    width=st.integers(1, 2),
     given=st.lists(GRADIENTS, min_size=1, max_size=4),
-)  # fmt: skip
+)
+@example(rate=1e-3, epsilon=1e-3, decay=0.0, start=[0.0, 0.0], width=1, given=[[1e30, 0.0]])
 @settings(max_examples=100, deadline=None, derandomize=True)
-def test_no_rate_and_no_gradient_leads_a_weight_or_a_moment_out_of_what_is_finite(rate, epsilon, decay, start, given):
-    """Finite as they are, they overflow when they are squared, divided and multiplied: such an update is not made."""
+def test_no_rate_and_no_gradient_leads_a_weight_or_a_moment_out_of_what_is_finite(rate, epsilon, decay, start, width, given):
+    """Finite as they are, they overflow when they are squared, divided and multiplied: such an update is not made.
+
+    The norm of a single number is itself, and does not overflow where its square would.
+    """
     schedule = Constant(peak=rate)
     config = small_config(schedule=schedule, optimiser=AdamConfig(epsilon=epsilon, weight_decay=decay)).training
-    model = Slope(float(torch.tensor(start[0]).clamp(-3e38, 3e38)))
-    trainer = Trainer(model, lambda model, batch: Loss((model.a * torch.tensor(batch)).sum(), 1, 0.0), config, d_model=8)
+    model = Slope(float(torch.tensor(start[0]).clamp(-3e38, 3e38)), width)
+    trainer = Trainer(model, lambda model, batch: Loss((model.a * torch.tensor(batch[:width])).sum(), 1, 0.0), config, d_model=8)
     for gradient in given:
         before = model.a.detach().clone()
         record = trainer.update([Numbers(gradient)])

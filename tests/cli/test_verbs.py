@@ -153,7 +153,7 @@ def test_a_full_disk_is_an_error_of_storage(folder):
         command = [sys.executable, "-m", "hexapla.cli", "translate", f"{folder}/run", f"{folder}/lines"]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
     assert done.returncode == 74
-    assert done.stderr == "hexapla: No space left on device\n"
+    assert done.stderr == "hexapla: standard output: No space left on device; make room, or write elsewhere\n"
 
 
 def test_translate_reads_stdin_and_talks_on_stderr_only(folder, written):

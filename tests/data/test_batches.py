@@ -1,3 +1,5 @@
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 import torch
@@ -25,6 +27,9 @@ class Fake:
 
     def line(self, i):
         return i + 1
+
+    def unchanged(self):
+        return nullcontext()
 
 
 def split(pairs, seed=0, longest=40):

@@ -6,7 +6,6 @@ from itertools import pairwise
 
 import pytest
 import torch
-from forgetful import Forgetful
 from tables import (
     BANNED,
     EOS,
@@ -22,6 +21,7 @@ from tables import (
     sources,
 )
 
+from forgetful import Forgetful
 from hexapla.config.decoding import Beam, Rules, Sample
 from hexapla.decoding.score import forced_log_probs
 from hexapla.decoding.search import search
@@ -253,17 +253,17 @@ def test_a_source_of_its_end_token_alone_is_translated_like_any():
         (Beam(width=2), Rules(), 3, "n-best = 3: must not exceed the beam width 2; widen the beam"),
         (Beam(), Rules(), 0, "n-best = 0: must be at least 1"),
         (Beam(width=0), Rules(), 1, "width = 0: must be at least 1"),
-        (Sample(), Rules(), 1025, "n-best = 1025: must be at most 1024"),
+        (Sample(), Rules(), 1025, "n-best = 1025: must be at most 1,024"),
         (Beam(), Rules(), True, "n-best = true: must be an integer"),
         (Beam(width=True), Rules(), 1, "width = true: must be an integer"),
-        (Beam(width=2**20), Rules(), 1, f"width = {2**20}: must be at most 1024"),
+        (Beam(width=2**20), Rules(), 1, f"width = {2**20}: must be at most 1,024"),
         (Beam(length_penalty=1e308), Rules(), 1, "length_penalty = 1e+308: must be at most 10"),
         (Beam(length_penalty=-11.0), Rules(), 1, "length_penalty = -11.0: must be at least -10"),
         (Beam(length_penalty=math.nan), Rules(), 1, "length_penalty = NaN: must be a finite number"),
         (Beam(), Rules(max_length=0), 1, "max_length = 0: must be at least 1"),
-        (Beam(), Rules(max_length=10**30), 1, f"max_length = {10**30}: must be at most 100000"),
-        (Beam(), Rules(max_extra=10**9), 1, f"max_extra = {10**9}: must be at most 100000"),
-        (Beam(), Rules(min_length=10**9), 1, f"min_length = {10**9}: must be at most 100000"),
+        (Beam(), Rules(max_length=10**30), 1, f"max_length = {10**30}: must be at most 100,000"),
+        (Beam(), Rules(max_extra=10**9), 1, f"max_extra = {10**9}: must be at most 100,000"),
+        (Beam(), Rules(min_length=10**9), 1, f"min_length = {10**9}: must be at most 100,000"),
         (Sample(temperature=0.0), Rules(), 1, "temperature = 0.0: must be above 0"),
         (Beam(), Rules(min_length=9, max_length=8), 1, "min_length = 9: must not exceed max_length = 8"),
         (Beam(), Rules(max_extra=-1), 1, "max_extra = -1: must be at least 0"),

@@ -62,7 +62,7 @@ def check(strategy: Strategy, rules: Rules, n_best: int) -> None:
     if isinstance(strategy, Beam) and n_best > strategy.width:
         raise ConfigError(f"n-best = {n_best}: must not exceed the beam width {strategy.width}; widen the beam")
     if n_best > LARGEST_WIDTH:
-        raise ConfigError(f"n-best = {n_best}: must be at most {LARGEST_WIDTH}")
+        raise ConfigError(f"n-best = {n_best}: must be at most {LARGEST_WIDTH:,}")
     if rules.max_length is not None and rules.min_length > rules.max_length:
         raise ConfigError(f"min_length = {rules.min_length}: must not exceed max_length = {rules.max_length}")
 

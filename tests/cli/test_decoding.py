@@ -16,7 +16,7 @@ NOTHING: dict[str, Any] = {
     "beam": None, "greedy": False, "sample": False, "penalty": None, "length_penalty": None,
     "temperature": None, "top_k": None, "top_p": None, "seed": None,
 }  # fmt: skip
-NO_RULES: dict[str, Any] = {"max_source": None, "suppress": None, "no_repeat": None, "min_length": None, "max_length": None, "max_extra": None}
+NO_RULES: dict[str, Any] = dict.fromkeys(("max_source", "suppress", "no_repeat", "min_length", "max_length", "max_extra"))
 
 
 def chosen(**asked: Any) -> Callable[[Strategy], Strategy]:

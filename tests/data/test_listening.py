@@ -24,7 +24,7 @@ def test_a_signal_leaves_at_once_while_the_work_goes_on():
 
     def raise_signal():
         began.wait()
-        signal.pthread_kill(threading.main_thread().ident, signal.SIGUSR1)
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
 
     class Asked(Exception): ...
 

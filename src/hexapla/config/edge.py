@@ -100,7 +100,7 @@ def allowed(complaint: Mapping[str, Any]) -> str:
             return IN_WORDS.get(name.partition("_")[0], message[:1].lower() + message[1:])
 
 
-def in_digits(limit: float) -> str:
+def in_digits(limit: Any) -> str:
     return f"{limit:,}" if isinstance(limit, int) else f"{limit:g}"
 
 

@@ -1,13 +1,20 @@
+import hashlib
 import json
+import os
+import shutil
+from dataclasses import replace
 
 import pytest
 import torch
 
+from hexapla.config.data import Characters
 from hexapla.config.training import ValidationConfig
 from hexapla.errors import CheckpointError, ConfigError
 from hexapla.runs import Run
+from hexapla.training import reading
 from hexapla.training.checkpoint import replace_text
 from hexapla.workflow.average import average
+from hexapla.workflow.prepare import prepare
 from hexapla.workflow.train import train
 from small_runs import small_config, small_data
 
@@ -152,3 +159,215 @@ def test_other_settings_reach_the_file(new):
     assert Run.open(new).configured(other).config == other
     assert Run.open(new).config == other
     assert not (new / "config.toml.tmp").exists()
+
+
+@pytest.fixture
+def copy(path, tmp_path):
+    return shutil.copytree(path, tmp_path / "run")
+
+
+def refused(path, checkpoint="best"):
+    """The message of what is wrong with a run, of its weights too."""
+    with pytest.raises(CheckpointError) as caught:
+        _ = Run.open(path, checkpoint).model
+    assert str(caught.value).isprintable()
+    return str(caught.value)
+
+
+def rehashed(path):
+    """The run with every hash put right, as who changed a file on purpose would leave it."""
+    for file in (path / "run.json", *path.glob("checkpoints/*/manifest.json")):
+        about = json.loads(file.read_text())
+        for name in about["files"]:
+            content = (file.parent / name).read_bytes()
+            digest = hashlib.sha256(content).hexdigest()
+            about["files"][name] = digest if file.name == "run.json" else {"bytes": len(content), "sha256": digest}
+        file.write_text(json.dumps(about, indent=1))
+
+
+ABOUT = {"format": 1, "data": "", "files": {}}
+NOT_AS_WRITTEN = "not as it was written: it must have format, data and files; restore it from a copy of the run"
+
+
+@pytest.mark.parametrize(
+    ("about", "words"),
+    [
+        ([], "must be a JSON object, begun by {"),
+        ({}, NOT_AS_WRITTEN),
+        (ABOUT | {"format": "1"}, NOT_AS_WRITTEN),
+        (ABOUT | {"format": True}, NOT_AS_WRITTEN),
+        (ABOUT | {"format": 0}, NOT_AS_WRITTEN),
+        (ABOUT | {"data": 1}, NOT_AS_WRITTEN),
+        (ABOUT | {"code": "x"}, NOT_AS_WRITTEN),
+        (ABOUT | {"files": []}, "files: must be those of the tokenizers; restore it from a copy of the run"),
+        *((ABOUT | {"files": {name: ""}}, "files: must be those of the tokenizers; restore it from a copy of the run") for name in
+          ("../tokenizer.toml", "/etc/passwd", "a/b", "", ".", "..", "nul\0", "config.toml")),
+        (ABOUT, "files: lacks subwords.json, tokenizer.toml; restore it from a copy of the run"),
+    ],
+)  # fmt: skip
+def test_a_run_json_that_we_do_not_write_is_refused(new, about, words):
+    (new / "run.json").write_text(json.dumps(about))
+    assert refused(new) == f"{new}/run.json: {words}"
+
+
+@pytest.mark.parametrize("name", ["run.json", "config.toml", "tokenizer.toml", "subwords.json"])
+@pytest.mark.parametrize("kind", ["pipe", "link", "folder"])
+def test_only_plain_files_of_a_run_are_read(new, name, kind):
+    file, words = new / name, {"pipe": "a named pipe", "link": "a symbolic link", "folder": "a folder"}[kind]
+    file.rename(new.parent / name)
+    match kind:
+        case "pipe":
+            os.mkfifo(file)
+        case "link":
+            file.symlink_to(new.parent / name)
+        case "folder":
+            file.mkdir()
+    assert refused(new).startswith(f"{file}: {words}")
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "state.json", "model.safetensors", "optimiser.safetensors", "../best"])
+@pytest.mark.parametrize("kind", ["pipe", "link"])
+def test_only_plain_files_of_a_checkpoint_are_read(copy, name, kind):
+    file = copy / "checkpoints/step_4" / name
+    file.rename(copy.parent / "outside")
+    os.mkfifo(file) if kind == "pipe" else file.symlink_to(copy.parent / "outside")
+    assert f"{file.resolve().name if kind == 'pipe' else file.name}: a " in refused(copy)
+
+
+@pytest.mark.parametrize("name", ["checkpoints", "checkpoints/step_4"])
+def test_no_part_of_a_run_is_a_link_but_the_whole_may_be(copy, name):
+    (copy.parent / "link").symlink_to(copy)
+    assert Run.open(copy.parent / "link").model
+    (copy / name).rename(copy.parent / "elsewhere")
+    (copy / name).symlink_to(copy.parent / "elsewhere")
+    assert refused(copy).startswith(f"{copy / name}: a symbolic link; put the folder itself there")
+
+
+@pytest.mark.parametrize("kind", ["nothing", "pipe", "file", "a NUL"])
+def test_what_is_no_folder_is_no_run_folder(tmp_path, kind):
+    path = tmp_path / "run"
+    match kind:
+        case "pipe":
+            os.mkfifo(path)
+        case "file":
+            path.write_text("")
+        case "a NUL":
+            path = tmp_path / "nul\0"
+    assert ": not a run folder: it has no valid run.json; give the folder" in refused(path)
+
+
+SETTINGS = {
+    "heads = 2": ("heads = 3", "model.encoder.attention.heads = 3: must divide d_model = 8; try 2, or set d_k and d_v"),
+    "layers = 1": ("layers = 1000000000", "model.encoder.layers = 1000000000: must be at most 64"),
+    "d_model = 8": ("d_model = 1000000000", "model.d_model = 1000000000: must be at most 1,048,576"),
+    "d_ff = 16": ("d_ff = -16", "model.encoder.feed_forward.d_ff = -16: must be at least 1"),
+    "bias = true": ('bias = "yes"', 'model.encoder.attention.bias = "yes": must be true or false'),
+    "norm_epsilon = 1e-05": ("norm_epsilon = nan", "model.encoder.norm_epsilon = NaN: must be a finite number"),
+    "dropout = 0.1": ("dropout = 0.1\ndropout = 0.2", "not TOML: Cannot overwrite a value (at line 9, column 14)"),
+    "output_bias = false": ("output_bias = false\ncode = 1", "model.code: no such setting; did you mean model.encoder?"),
+}
+
+
+@pytest.mark.parametrize("old", SETTINGS)
+def test_a_model_that_cannot_be_is_refused_by_its_setting(new, old):
+    text = (new / "config.toml").read_text()
+    assert old in text
+    (new / "config.toml").write_text(text.replace(old, SETTINGS[old][0], 1))
+    assert refused(new) == f"{new}/config.toml: {SETTINGS[old][1]}"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("d_model = 8", "d_model = 1048576", "norm.bias is (8,), config.toml makes it (1048576,) and 38 more"),
+        ("layers = 1", "layers = 64", "norm.bias and 2643 more"),
+        ("d_ff = 16", "d_ff = 1000000", "(16,), config.toml makes it (1000000,)"),
+    ],
+)
+def test_a_model_of_another_size_is_refused_before_any_of_it_is_allocated(copy, monkeypatch, old, new, words):
+    monkeypatch.setattr(reading, "read_values", lambda *_: pytest.fail("a tensor was read"))
+    config = copy / "config.toml"
+    config.write_text(config.read_text().replace(old, new))
+    assert words in refused(copy) and refused(copy).endswith("; config.toml describes another model")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "setting"),
+    [
+        ('layout = "interleaved"', 'layout = "halves"', "model.positions.layout = 'halves', it was 'interleaved'"),
+        ("heads = 2", "heads = 4", "model.decoder.attention.heads = 4, it was 2"),
+        ('activation = "relu"', 'activation = "gelu"', "model.decoder.feed_forward.activation = 'gelu', it was 'relu'"),
+        ("heads = 2", "heads = 2\nkv_heads = 2", "model.decoder.attention.kv_heads = 2, it was unset"),
+    ],
+)
+def test_a_setting_that_no_shape_betrays_is_held_against_what_was_trained(copy, old, new, setting):
+    config = copy / "config.toml"
+    config.write_text(config.read_text().replace(old, new))
+    assert refused(copy) == (
+        f"{copy}/checkpoints/step_4: was trained with other settings of the model than config.toml has: {setting}; "
+        "restore config.toml from a copy of the run"
+    )
+
+
+def test_a_checkpoint_of_another_run_is_refused_although_all_shapes_agree(copy, tmp_path):
+    other = small_data(tmp_path / "other", seed=2)
+    train(other, small_config(steps=2, checkpoint_every=2), into=tmp_path / "other run")
+    shutil.copytree(tmp_path / "other run/checkpoints/step_2", copy / "checkpoints/step_2", dirs_exist_ok=True)
+    assert refused(copy, "step_2") == (f"{copy}/checkpoints/step_2: was trained on other data than {copy}; it belongs to another run")
+
+
+def test_the_average_remembers_what_it_is_of(copy):
+    average(copy, last=2)
+    config = copy / "config.toml"
+    config.write_text(config.read_text().replace("heads = 2", "heads = 4"))
+    assert "checkpoints/average: was trained with other settings" in refused(copy, "average")
+
+
+def test_saving_over_what_is_loaded_leaves_both_as_they_are(copy):
+    """Were the file mapped, the weights in memory would change with it."""
+    average(copy, last=2)
+    run = Run.open(copy, "average")
+    before = [parameter.detach().clone() for parameter in run.model.parameters()]
+    average(copy, last=1)
+    with (copy / "checkpoints/average/model.safetensors").open("r+b") as file:
+        content = file.read()
+        file.seek(0)
+        file.write(bytes(len(content)))
+        assert all(torch.equal(old, parameter) for old, parameter in zip(before, run.model.parameters(), strict=True))
+        file.seek(0)
+        file.write(content)
+    last = Run.open(copy, "step_6").model
+    assert all(torch.equal(new, its) for new, its in zip(Run.open(copy, "average").model.parameters(), last.parameters(), strict=True))
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "optimiser.safetensors"])
+def test_a_pickle_under_any_name_is_refused_and_not_run(copy, monkeypatch, name):
+    monkeypatch.chdir(copy)
+    (copy / "checkpoints/step_4" / name).write_bytes(b"cposix\nsystem\n(S'touch ran'\ntR.")
+    rehashed(copy)
+    if name == "model.safetensors":
+        assert "step_4/model.safetensors: not a safetensors file of Hexapla's: its first 8 bytes say" in refused(copy)
+    else:
+        assert Run.open(copy).model  # moments are hashed, and parsed by training alone
+    assert not (copy / "ran").exists()
+
+
+def test_a_state_that_is_no_table_is_refused(copy):
+    (copy / "checkpoints/step_4/state.json").write_text("[]")
+    rehashed(copy)
+    assert refused(copy) == f"{copy}/checkpoints/step_4/state.json: must be a JSON object"
+
+
+def test_two_vocabularies_that_changed_places_are_refused(tmp_path):
+    """Of equal sizes, so that nothing but the hash can tell."""
+    lines = [f"{'ab'[n % 2] * n}\t{'xy'[n % 2] * n}" for n in range(1, 9)]
+    (tmp_path / "pairs.tsv").write_text("\n".join(lines) + "\n")
+    data = prepare(tmp_path / "pairs.tsv", into=tmp_path / "data", subwords=Characters(), joint=False)
+    config = small_config(data.source_vocab)
+    run = Run.create(tmp_path / "run", replace(config, model=replace(config.model, tie="decoder")), data).path
+    source, target = run / "source.json", run / "target.json"
+    first, second = source.read_bytes(), target.read_bytes()
+    assert len(first) == len(second) and first != second
+    source.write_bytes(second)
+    target.write_bytes(first)
+    assert refused(run) == f"{source}: has changed since training began (another SHA-256); restore it from a copy of the run"

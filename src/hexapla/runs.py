@@ -155,7 +155,12 @@ def read_about(path: Path) -> dict[str, Any]:
         )
     about = read_json_table(file)
     refuse_newer(path, about)
-    if about.keys() != {"format", "data", "files"} or type(about["format"]) is not int or not isinstance(about["data"], str):
+    if (
+        about.keys() != {"format", "data", "files"}
+        or type(about["format"]) is not int
+        or about["format"] != FORMAT
+        or not isinstance(about["data"], str)
+    ):
         raise CheckpointError(
             f"{shown(file)}: not as it was written: it must have format, data and files; restore it from a copy of the run"
         )

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hexapla.config.data import Bpe, Bytes, Characters, Unigram, Words
 from hexapla.config.model import Specials
 from hexapla.data import subwords
+from hexapla.data.subwords import SubwordTokenizer
 from hexapla.data.tokenizer import learn_tokenizer, load_tokenizers, save_tokenizers
 from hexapla.data.vocabulary import FIRST, Vocabulary
 from hexapla.errors import DataError
@@ -285,9 +286,94 @@ def test_a_model_with_other_special_ids_is_refused(tmp_path):
         load_tokenizers(tmp_path)
 
 
+def field(number, content, wire=2):
+    """One field of a message of Protocol Buffers, as the length is below 128."""
+    return bytes([number << 3 | wire, len(content)]) + content
+
+
+def piece(text, kind=1):
+    return field(1, field(1, text) + b"\x15\0\0\0\0" + bytes([3 << 3, kind]))
+
+
+SPECIAL = b"".join([piece(b"<pad>", 3), piece(b"<unk>", 2), piece(b"<s>", 3), piece(b"</s>", 3)])
+AS_LEARNED = field(2, b"\x18\x02\xc0\x02\x01\xc8\x02\x02\xd0\x02\x03\xd8\x02\x00\xe2\x02\x03\xe2\x81\x87") + field(3, b"\x0a\x01x")
+NO_MODEL = "not a sentencepiece model, or damaged; prepare the data again"
+STRANGE = {
+    "empty": (b"", NO_MODEL),
+    "without how it was trained": (SPECIAL + field(3, b""), NO_MODEL),
+    "without pieces": (AS_LEARNED, NO_MODEL),
+    "trained twice": (SPECIAL + AS_LEARNED + field(2, b""), NO_MODEL),
+    "with tests of its own": (SPECIAL + AS_LEARNED + field(4, b""), NO_MODEL),
+    "with a second normalisation": (SPECIAL + AS_LEARNED + field(5, b""), NO_MODEL),
+    "of another wire type": (SPECIAL + AS_LEARNED + b"\x0d\0\0\0\0", NO_MODEL),
+    "with an endless number": (SPECIAL + AS_LEARNED + b"\xff" * 40, NO_MODEL),
+    "with an endless length": (SPECIAL + AS_LEARNED + b"\x0a" + b"\xff" * 9 + b"\x01", NO_MODEL),
+    "a length that is cut off": (SPECIAL + AS_LEARNED + b"\x0a\xff", NO_MODEL),
+    "longer than it is": (SPECIAL + AS_LEARNED + b"\x0a\x09x", NO_MODEL),
+    "with a piece twice": (SPECIAL + piece(b"a") + piece(b"a") + AS_LEARNED, NO_MODEL),
+    "with an empty piece": (SPECIAL + piece(b"") + AS_LEARNED, NO_MODEL),
+    "with a piece that is no UTF-8": (SPECIAL + piece(b"\xff") + AS_LEARNED, NO_MODEL),
+    "without the specials": (piece(b"<unk>", 2) + piece(b"a") + AS_LEARNED, "pad, unk, bos and eos are ids "),
+    "with one more control token": (
+        SPECIAL + piece(b"<x>", 3) + piece(b"a") + AS_LEARNED,
+        "a piece behind the specials is a control token",
+    ),
+}
+
+
+def test_a_model_may_be_written_by_hand():
+    """So that each of the strange ones differs in one thing."""
+    tokenizer = SubwordTokenizer(SPECIAL + piece(b"a") + AS_LEARNED, Bpe())
+    assert (tokenizer.vocab_size, tokenizer.pieces([4])) == (5, ["a"])
+
+
+def test_more_pieces_than_any_model_has_are_refused_before_memory_is_taken_for_them(monkeypatch):
+    most = next(iter(subwords.FIELDS))
+    monkeypatch.setattr(subwords, "FIELDS", {**subwords.FIELDS, most: 5})
+    monkeypatch.setattr(sentencepiece, "SentencePieceProcessor", lambda model_proto: pytest.fail("sentencepiece read it"))
+    with pytest.raises(DataError, match="not a sentencepiece model"):
+        SubwordTokenizer(SPECIAL + piece(b"a") + piece(b"b") + AS_LEARNED, Bpe())
+
+
+@pytest.mark.parametrize("case", STRANGE)
+def test_a_strange_sentencepiece_model_is_refused_without_a_word_of_the_library(case, capfd):
+    model, words = STRANGE[case]
+    with pytest.raises(DataError) as error:
+        SubwordTokenizer(model, Bpe(), where="x.model")
+    assert str(error.value).startswith(f"x.model: {words}")
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("config", "entries", "words"),
+    [
+        (Characters(), ["a", "bc"], "entry 2, 'bc', is none of the characters that a text has"),
+        (Characters(), [""], "entry 1, '', is none of the characters that a text has"),
+        (Characters(), ["\ud83d"], "entry 1, '\\ud83d', is none of the characters that a text has"),
+        (Words(), ["a b"], "entry 1, 'a b', is none of the words that a text has"),
+        (Words(), ["a", ""], "entry 2, '', is none of the words that a text has"),
+        (Words(), ["x" * 10**6 + " "], f"entry 1, '{'x' * 59}…, is none of the words that a text has"),
+    ],
+)
+def test_an_entry_that_no_text_has_is_refused(tmp_path, config, entries, words):
+    (saved(tmp_path, config) / "subwords.json").write_text(json.dumps(entries))
+    with pytest.raises(DataError) as error:
+        load_tokenizers(tmp_path)
+    assert str(error.value) == f"{tmp_path}/subwords.json: {words}"
+
+
+def test_one_vocabulary_is_not_of_two_kinds(tmp_path):
+    file = saved(tmp_path, Characters()) / "tokenizer.toml"
+    file.write_text(file.read_text().replace('[target]\nkind = "characters"', '[target]\nkind = "bytes"'))
+    with pytest.raises(DataError, match=r"tokenizer\.toml: joint = true, but source and target are two kinds of vocabulary$"):
+        load_tokenizers(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
+        ("format = 1", "format = true", "tokenizer.toml: format = True; this version reads format 1"),
+        ("format = 1", "", "tokenizer.toml: format = None; this version reads format 1"),
         ("format = 1", "format = 2", "tokenizer.toml: written in format 2, this version reads up to 1; update hexapla"),
         ("joint = true", "joint = ", "tokenizer.toml: not TOML: "),
         ("joint = true", "", "joint: is missing"),

@@ -75,11 +75,12 @@ def test_any_changed_byte_and_any_cut_is_noticed_and_the_one_before_is_used(run,
         assert_passed_over(run)
 
 
-def test_no_byte_in_the_place_of_the_format_reads_as_a_newer_one(run):
+def test_no_flipped_bit_in_the_place_of_the_format_reads_as_a_newer_one(run):
+    """The next format, 2, is no such flip: two bits tell it from 1."""
     file = run / "checkpoints/step_6/manifest.json"
     whole = file.read_bytes()
     place = whole.index(b"1")
-    for value in b'023456789-+eE \n"x\xb1':
+    for value in (*(ord("1") ^ 1 << bit for bit in range(8)), *b'0-+eE \n"x\xb1'):
         file.write_bytes(whole[:place] + bytes([value]) + whole[place + 1 :])
         assert_passed_over(run)
 

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from command_child import Child, at, send
+from hexapla.cli import train as command
 from hexapla.config.load import write_toml
 from hexapla.config.training import ValidationConfig
 from hexapla.data import folder as folders
@@ -76,7 +77,7 @@ def assert_goes_on_as_if_nothing_had_happened(data, run: Path, straight: Path, c
 
 
 PLACES = {  # holder, function, which call of it, the newest checkpoint then
-    "while data are verified": (prepared, "check_file", 1, 0),
+    "while data are verified": (prepared, "map_file", 1, 0),
     "while the run folder is made": (folders, "make_durable", 1, 0),
     "while the model is built": (training, "build", 1, 0),
     "at the first batch": (Batches, "load", 1, 1),
@@ -94,7 +95,7 @@ PLACES = {  # holder, function, which call of it, the newest checkpoint then
     "while an old one is removed": (checkpoint, "discard", 1, 8),
     "in the last update": (Trainer, "scale_gradients", 14, 14),
     "before the last checkpoint": (Save, "finish", 1, 14),
-    "when all is done": (training.Run, "open", 1, 14),
+    "when all is done": (command, "say", 1, 14),
 }
 
 
@@ -103,7 +104,13 @@ def which(place: str) -> signal.Signals:
     return ENDING[list(PLACES).index(place) % len(ENDING)]
 
 
-ORDINARY = [place for place in PLACES if place not in ("between its files", "before it is on the disk", "before it gets its name")]
+ORDINARY = [
+    "while the run folder is made", "at the first batch", "in the middle of an update", "in the loss of a validation",
+    "in the beam of a validation", "between its files", "before the best is named", "before the last checkpoint",
+]  # fmt: skip
+"""the phases; the other places, and every signal at each, are thorough"""
+IN_WORK = [place for place in PLACES if PLACES[place][-1] and place != "when all is done"]
+"""where training answers a signal, and not the command line"""
 
 
 @pytest.mark.parametrize(
@@ -121,7 +128,7 @@ def test_a_signal_ends_training_after_the_update_in_work_and_loses_nothing(data,
     assert_goes_on_as_if_nothing_had_happened(data, tmp_path / "run", straight)
 
 
-@pytest.mark.parametrize("call", [1, 2, 6])
+@pytest.mark.parametrize("call", [2, *(pytest.param(call, marks=pytest.mark.thorough) for call in (1, 6))])
 def test_a_signal_between_micro_batches_waits_for_the_update(data, straight, tmp_path, call):
     arrange = at(Trainer, "backward", call, send(signal.SIGTERM))
     Child(training_of(data, tmp_path, IN_FOURS), tmp_path / "errors", arrange).ended_by(signal.SIGTERM)
@@ -137,9 +144,7 @@ def test_a_signal_while_a_run_is_resumed_changes_nothing(data, straight, tmp_pat
     assert_goes_on_as_if_nothing_had_happened(data, tmp_path / "run", straight)
 
 
-@pytest.mark.parametrize(
-    "place", ["in the middle of an update", "between its files", "before it gets its name", "before the best is named"]
-)
+@pytest.mark.parametrize("place", ["between its files", *(pytest.param(place, marks=pytest.mark.thorough) for place in IN_WORK)])
 def test_a_second_signal_ends_training_on_the_spot_without_harm(data, straight, tmp_path, place, monkeypatch):
     monkeypatch.setattr(module, "BURST_SECONDS", -1.0)
     holder, name, call, step = PLACES[place]

@@ -16,7 +16,7 @@ from hexapla.workflow.train import train
 from small_runs import small_config
 
 HERE = Path(__file__).parent
-FEW, THOROUGH, SOAK = range(40), range(1_000, 1_500), range(10_000, 20_000)
+FEW, THOROUGH, SOAK = range(440, 480), range(1_000, 1_500), range(10_000, 20_000)
 PARSED = (".safetensors", ".json", ".toml", ".model")
 
 

@@ -51,6 +51,32 @@ def test_what_translate_writes_has_the_probability_it_says(run):
     assert [each.length for each in scores] == [each.length for _, each in pairs]
 
 
+def test_a_batch_has_no_more_logits_than_a_machine_can_hold(run, monkeypatch):
+    whole, sizes = score(run, SOURCES, TARGETS), []
+    monkeypatch.setattr("hexapla.workflow.score.MOST_LOGITS", 40 * run.config.model.target_vocab)
+    decode = run.model.decode
+    monkeypatch.setattr(run.model, "decode", lambda target, state: sizes.append(target.shape) or decode(target, state))
+    assert [each.log_prob for each in score(run, SOURCES, TARGETS)] == pytest.approx([each.log_prob for each in whole], abs=1e-5)
+    assert len(sizes) > 1
+    assert all(count * width <= 40 for count, width in sizes)
+
+
+def test_a_text_longer_than_is_read_is_named(run):
+    long = "abc" * 5
+    assert len(score(run, [long, "a"], ["a", long], max_source=15)) == 2
+    said = "15 tokens, but at most 14 of a source are scored; shorten it, or raise max_source"
+    assert refused(DataError, run, ["a", long], ["a", "a"], max_source=14) == f"source 2: {said}"
+    most = 14 + run.config.rules.max_extra
+    message = refused(DataError, run, ["a"], ["a" * (most + 1)], max_source=14)
+    assert message == f"target 1: {most + 1} tokens, but at most {most} of a target are scored; shorten it, or raise max_source"
+    assert refused(ConfigError, run, ["a"], ["a"], max_source=0) == "max_source = 0: must be at least 1"
+
+
+def test_a_text_that_is_none_is_named(run):
+    assert refused(DataError, run, ["a", "\ud800"], ["a", "a"]).startswith("source 2, character 1: U+D800 is half of a surrogate pair")
+    assert refused(DataError, run, ["a"], ["b\udfff"]).startswith("target 1, character 2: U+DFFF")
+
+
 def test_perplexity_is_that_of_a_token():
     assert Score(log_prob=-6.0, length=3).perplexity == pytest.approx(math.exp(2))
     assert Score(log_prob=0.0, length=1).perplexity == 1.0

@@ -81,6 +81,28 @@ def test_batches_and_chunks_change_nothing(strategy, run):
         assert texts(translate_stream(run, iter(LINES), strategy, rules=SHORT, chunk=chunk)) == whole
 
 
+def test_of_a_long_line_the_beginning_is_translated_and_the_rest_is_counted(run):
+    long = "abcdef" * 5
+    (cut, whole) = translate(run, [long, long[:7]], rules=replace(SHORT, max_source=7))
+    assert (cut.text, cut.left_out, cut.cut) == (whole.text, 23, True)
+    assert (whole.left_out, whole.cut) == (0, False)
+    many = translate(run, [long], rules=replace(SHORT, max_source=7), n_best=3)
+    assert [each.left_out for each in many[0].alternatives] == [23] * 3
+    (raised,) = translate(run, [long], rules=replace(SHORT, max_source=30))
+    assert (raised.left_out, raised.text == cut.text) == (0, False)
+
+
+@pytest.mark.parametrize(("strategy", "n_best", "rows"), [(Beam(width=3), 1, 3), (Sample(), 2, 2)], ids=["beam", "sample"])
+def test_a_batch_has_no_more_positions_than_a_machine_can_remember(strategy, n_best, rows, run, monkeypatch):
+    whole = texts(translate(run, LINES, strategy, rules=SHORT, n_best=n_best))
+    sizes, begin = [], run.model.begin
+    monkeypatch.setattr(run.model, "begin", lambda source: sizes.append(source.shape) or begin(source))
+    monkeypatch.setattr("hexapla.workflow.translate.MOST_POSITIONS", 50)
+    assert texts(translate(run, LINES, strategy, rules=SHORT, n_best=n_best)) == whole
+    assert len(sizes) > 2
+    assert all(count * width * rows <= 50 or count == 1 for count, width in sizes)
+
+
 def test_each_translation_is_its_own_line_s(run):
     assert texts(translate(run, LINES, rules=SHORT)) == [texts(translate(run, [line], rules=SHORT))[0] for line in LINES]
 
@@ -206,7 +228,7 @@ def test_a_line_that_is_no_text_is_named(run):
         list(translate_stream(run, ["a", "b", "\ud800", "c"], chunk=2))
     assert refused(DataError, run, ["a", None]) == "line 2: is a NoneType; give a str for each line"
     with pytest.raises(DataError, match=r"^line 3: is a bytes"):
-        list(translate_stream(run, ["a", "b", b"a"], chunk=2))
+        list(translate_stream(run, ["a", "b", b"a"], chunk=2))  # type: ignore[list-item]  # what a caller without types may give
 
 
 def test_a_prefix_that_the_vocabulary_cannot_write_is_refused(run, tmp_path):

@@ -23,8 +23,6 @@ class EndOnSignal(OnSignal):
     def __init__(self) -> None:
         super().__init__()
         self.holding = False
-        self.over = False
-        """all is done and told: a signal changes nothing any more"""
 
     def listen(self) -> None:
         super().listen()
@@ -37,12 +35,10 @@ class EndOnSignal(OnSignal):
         sys.__unraisablehook__(what)
 
     def first(self, number: int) -> None:
-        if not self.holding and not self.over:
+        if not self.holding:
             raise ending(number)
 
     def again(self, number: int, frame: FrameType | None) -> None:
-        if self.over:
-            return
         with suppress(OSError):
             if sys.stderr is not None and sys.stderr.isatty():
                 os.write(2, SHOW_CURSOR)
@@ -59,6 +55,11 @@ class EndOnSignal(OnSignal):
             self.holding = False
             if self.received is not None:
                 raise ending(self.received)
+
+    def ignore(self) -> None:
+        """All is done and told: a signal changes nothing any more. Python itself would let it kill the process while that is taken down."""
+        for number in self.before:
+            signal.signal(number, signal.SIG_IGN)
 
     @property
     def code(self) -> int | None:

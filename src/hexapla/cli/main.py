@@ -36,7 +36,7 @@ def main() -> NoReturn:
     try:
         open_what_is_closed()
         code = run(sys.argv[1:])
-        signals.over = True
+        signals.ignore()
     except BaseException:
         if signals.code is None:
             raise

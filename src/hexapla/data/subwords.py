@@ -76,15 +76,14 @@ def refuse_strange_parts(model: bytes, where: str) -> None:
 
     sentencepiece itself would take memory for a thousand million pieces, and run tests or a second normalisation that a model asks for.
     """
-    at, found = 0, Counter[int]()
-    while at < len(model):
+    at, found, too_many = 0, Counter[int](), False
+    while at < len(model) and not too_many:
         field, at = number_at(model, at)
         length, at = number_at(model, at)
         at += length
         found[field] += 1
-        if found[field] > FIELDS.get(field, 0):
-            break
-    if at != len(model) or found.keys() != FIELDS.keys():
+        too_many = found[field] > FIELDS.get(field, 0)
+    if too_many or at != len(model) or found.keys() != FIELDS.keys():
         raise DataError(f"{where}: not a sentencepiece model, or damaged; prepare the data again")
 
 

@@ -23,7 +23,6 @@ from command_child import SAID, Child, at, send
 from hexapla.cli import console
 from hexapla.data import shards
 from hexapla.errors import StorageError
-from hexapla.evaluation import scoring
 from hexapla.models.seq2seq import Seq2Seq
 from hexapla.training.signals import ENDING
 from hexapla.workflow import demo, translate
@@ -63,7 +62,7 @@ WORK = {  # a function that the command calls in the middle of its work
     "translate": (Seq2Seq, "step"),
     "translate -o": (Seq2Seq, "step"),
     "score": (Seq2Seq, "forward"),
-    "evaluate": (scoring, "score_hypotheses"),
+    "evaluate": ("hexapla.workflow.evaluate", "score_hypotheses"),
     "average": ("hexapla.training.checkpoint", "save_file"),
     "demo": (demo, "corpus_files"),
 }

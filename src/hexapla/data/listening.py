@@ -20,6 +20,7 @@ def while_listening(work: Callable[[], None]) -> None:
 
     thread = threading.Thread(target=attempt, daemon=True)
     thread.start()
-    thread.join()
+    while thread.is_alive():  # a signal in the instant before the waiting begins is noticed when it ends
+        thread.join(0.2)
     if failures:
         raise failures[0]

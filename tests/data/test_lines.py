@@ -169,7 +169,7 @@ def test_nul_is_refused_with_its_place_and_what_it_hints_at(file):
         ("a\n".encode("utf-32"), "UTF-32 text"),
         (b"\0\0\xfe\xff" + "a\n".encode("utf-32-be"), "UTF-32 text"),
         ("日本".encode("iso-2022-jp"), "ISO-2022-JP text, not UTF-8 text; convert it: iconv -f ISO-2022-JP -t UTF-8"),
-        (gzip.compress(b"a\n"), "gzip data, not UTF-8 text; name it .gz, or read it through: gzip -dc"),
+        (gzip.compress(b"a\n", mtime=0), "gzip data, not UTF-8 text; name it .gz, or read it through: gzip -dc"),
         (lzma.compress(b"a\n"), "xz data, not UTF-8 text; name it .xz, or read it through: xz -dc"),
         (b"name".ljust(257, b"\0") + b"ustar\0", "a tar archive"),
     ],

@@ -33,11 +33,13 @@ class MessageRecord:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Iterator[None]:
-        yield
         to_starter = getattr(session.config, "workeroutput", None)
         if to_starter is not None:
-            to_starter["places"] = sorted(self.places)
-        elif session.exitstatus == 0 and runs_everything(session.config):
+            to_starter["places"] = sorted(self.places)  # before xdist sends it
+        yield
+        if to_starter is not None:
+            return
+        if session.exitstatus == 0 and runs_everything(session.config):
             self.missing = never_made(messages(), self.places)
             session.exitstatus = 1 if self.missing else 0
 

@@ -1,5 +1,6 @@
 """A line is what `wc -l` counts, the text is strict UTF-8, and what is refused is refused by place."""
 
+import errno
 import gzip
 import io
 import lzma
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 
 from hexapla.data import opening
 from hexapla.data.lines import count_lines, read_lines
-from hexapla.errors import DataError
+from hexapla.errors import DataError, StorageError
 
 ODD = "\u2028\u2029\x85\x0b\x0c\x1c\x1d\x1e\r\n\ufeff\u200b\u202e\ufffd\xa0\t a𝄞ß漢"
 
@@ -307,3 +308,14 @@ def test_lines_of_a_pipe_are_handed_out_as_they_come():
         assert child.stdout.readline() == b"first\n"  # the pipe is still open
         child.stdin.close()
         assert child.stdout.read() == b""
+
+
+def test_a_disk_that_fails_is_an_error_of_storage(file, monkeypatch):
+    path = file(b"text\n")
+
+    def fails(*arguments, **more):
+        raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+
+    monkeypatch.setattr(os, "open", fails)
+    with pytest.raises(StorageError, match=r": reading failed: Input/output error; check the disk and try again$"):
+        list(read_lines(path))

@@ -19,7 +19,7 @@ from hexapla.data.folder import sha256_of
 from hexapla.errors import CheckpointError, DivergenceError, StorageError
 from hexapla.training import checkpoint
 from hexapla.training.average import mean_of
-from hexapla.training.checkpoint import Checkpoints, write_folder
+from hexapla.training.checkpoint import Checkpoints, replace_text, write_folder
 from hexapla.training.optimiser import adam
 from hexapla.training.reading import load_model, verify
 
@@ -410,3 +410,11 @@ def test_a_mean_with_a_damaged_checkpoint_is_refused(tmp_path):
     flipped(tmp_path / "b/model.safetensors")
     with pytest.raises(CheckpointError, match="content differs"):
         mean_of([tmp_path / "a", tmp_path / "b"])
+
+
+def test_a_pointer_that_cannot_be_written_keeps_the_old_one(tmp_path):
+    (tmp_path / "best").write_text("step_1")
+    (tmp_path / "best.tmp").mkdir()
+    with pytest.raises(StorageError, match=r"best: could not be written: Is a directory; make room or permit it, and start again$"):
+        replace_text(tmp_path / "best", "step_2")
+    assert (tmp_path / "best").read_text() == "step_1"

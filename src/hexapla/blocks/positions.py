@@ -5,7 +5,7 @@ from torch import nn
 
 from hexapla.axes import Float, Tensor
 from hexapla.config.model import Learned, Positions, Sinusoidal
-from hexapla.errors import ConfigError, DataError
+from hexapla.errors import DataError
 
 
 def sinusoids(length: int, d_model: int, *, start: int = 0, layout: str = "interleaved") -> Float[Tensor, "T D"]:
@@ -66,4 +66,3 @@ def positions(d_model: int, config: Positions) -> SinusoidalPositions | LearnedP
             return SinusoidalPositions(d_model, config)
         case Learned():
             return LearnedPositions(d_model, config)
-    raise ConfigError(f"model.positions = {config}: there is sinusoidal and learned")

@@ -145,12 +145,8 @@ def _refusal(name: str, error: OSError | ValueError) -> DataError | StorageError
             return DataError(f"{name}: no permission to read it; try: chmod u+r")
         case errno.ELOOP:
             return DataError(f"{name}: a symbolic link that leads back to itself; give the file itself")
-        case errno.EISDIR:
-            return DataError(f"{name}: a folder, not a text file; name a file in it")
         case errno.ENAMETOOLONG:
             return DataError(f"{name[:60]}...: no such file, its name is too long; check the path")
-        case errno.ENXIO:
-            return DataError(f"{name}: nothing there that can be read; give a plain file")
     return StorageError(f"{name}: reading failed: {error.strerror or error}; check the disk and try again")
 
 

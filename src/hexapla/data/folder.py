@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from stat import S_ISDIR
 from typing import TypeVar
 
 from hexapla.errors import ConfigError, HexaplaError, StorageError
@@ -63,13 +64,24 @@ def place_of(path: Path) -> Path:
 
 
 def refuse_occupied(path: Path, mark: str, overwrite: bool) -> None:
-    if path.exists() and not path.is_dir():
+    """Raises ConfigError: `path` is no folder, holds other things than ours, or is there and may not be overwritten.
+
+    Another process may replace the folder between two looks at it: what was seen counts if it is still the same folder.
+    """
+    try:
+        before = path.stat()
+        names = os.listdir(path) if S_ISDIR(before.st_mode) else None  # noqa: PTH208  # one look at all names
+        same = path.stat().st_ino == before.st_ino
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    if names is None:
         raise ConfigError(f"{path}: is a file; give a folder")
-    if path.is_dir() and any(path.iterdir()):
-        if not (path / mark).is_file():
-            raise ConfigError(f"{path}: holds other files and no {mark}; give a new folder")
-        if not overwrite:
-            raise ConfigError(f"{path}: is there already; give another folder, or overwrite it with --overwrite (overwrite=True)")
+    if names and mark not in names:
+        if not same:
+            return refuse_occupied(path, mark, overwrite)
+        raise ConfigError(f"{path}: holds other files and no {mark}; give a new folder")
+    if names and not overwrite:
+        raise ConfigError(f"{path}: is there already; give another folder, or overwrite it with --overwrite (overwrite=True)")
 
 
 def make_parents(folder: Path) -> None:

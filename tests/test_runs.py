@@ -12,7 +12,7 @@ from hexapla.config.training import ValidationConfig
 from hexapla.errors import CheckpointError, ConfigError
 from hexapla.runs import Run
 from hexapla.training import reading
-from hexapla.training.checkpoint import replace_text
+from hexapla.training.checkpoint import replace_text, write_manifest
 from hexapla.workflow.average import average
 from hexapla.workflow.prepare import prepare
 from hexapla.workflow.train import train
@@ -307,6 +307,18 @@ def test_a_setting_that_no_shape_betrays_is_held_against_what_was_trained(copy, 
         f"{copy}/checkpoints/step_4: was trained with other settings of the model than config.toml has: {setting}; "
         "restore config.toml from a copy of the run"
     )
+
+
+@pytest.mark.parametrize("model", [3, [], None, "x", {"d_model": {"x": 1}}, {"extra": {}}], ids=str)
+def test_whatever_a_state_says_of_its_model_is_refused_in_a_line(copy, model):
+    """With hashes that are right: somebody meant it."""
+    folder = copy / "checkpoints/step_4"
+    state = json.loads((folder / "state.json").read_text())
+    state["model"] = state["model"] | model if model == {"extra": {}} else model
+    (folder / "state.json").write_text(json.dumps(state, indent=1))
+    (folder / "manifest.json").unlink()
+    write_manifest(folder)
+    assert refused(copy).startswith(f"{folder}: was trained with other settings of the model than config.toml has: ")
 
 
 def test_a_checkpoint_of_another_run_is_refused_although_all_shapes_agree(copy, tmp_path):

@@ -18,6 +18,7 @@ from typing import Any
 
 import torch
 
+from hexapla.config.changes import flat
 from hexapla.config.edge import from_mapping, to_mapping
 from hexapla.config.load import write_toml
 from hexapla.config.run import RunConfig
@@ -191,15 +192,13 @@ def refuse_changed(path: Path, files: dict[str, Any]) -> None:
         raise CheckpointError(f"{shown(path / ABOUT)}: files: lacks {', '.join(sorted(unwatched))}; restore it from a copy of the run")
 
 
-def first_difference(old: dict[str, Any], new: dict[str, Any], path: str = "model") -> str:
-    """The first setting that is not the same in both, with both values."""
-    for name in sorted(old.keys() | new.keys()):
-        before, after = old.get(name), new.get(name)
-        if isinstance(before, dict) and isinstance(after, dict) and before != after:
-            return first_difference(before, after, f"{path}.{name}")
-        if before != after:
-            return f"{path}.{name} = {told(after)}, it was {told(before)}"
-    return path
+def first_difference(old: Any, new: dict[str, Any]) -> str:
+    """The first setting of the model that is not the same in both, with both values; `old` is what a stranger's file says."""
+    if not isinstance(old, dict):
+        return f"model was {told(old)}"
+    before, after = flat(old, "model."), flat(new, "model.")
+    changed = (name for name in sorted(before.keys() | after.keys()) if before.get(name) != after.get(name))
+    return next((f"{name} = {told(after.get(name))}, it was {told(before.get(name))}" for name in changed), "an empty table more")
 
 
 def told(value: Any) -> str:

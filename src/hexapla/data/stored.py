@@ -90,14 +90,21 @@ def read_json_table(file: Path, most: int = MOST_SETTINGS) -> dict[str, Any]:
 
 def strict_json(content: bytes, where: str) -> Any:
     """A JSON value without what readers disagree on. Raises DataError beginning with `where`."""
-    try:
+    with parsed_as("JSON", where):
         return json.loads(content.decode("utf-8"), object_pairs_hook=every_name_once, parse_constant=no_number)
+
+
+@contextmanager
+def parsed_as(form: str, where: str) -> Iterator[None]:
+    """Raises DataError beginning with `where`: what is parsed in this block is not of that form."""
+    try:
+        yield
     except UnicodeDecodeError as error:
         raise DataError(f"{where}: byte {error.start} is not UTF-8") from None
     except RecursionError:
         raise DataError(f"{where}: nested too deeply") from None
     except ValueError as error:
-        raise DataError(f"{where}: not JSON: {str(error).partition(';')[0]}") from None
+        raise DataError(f"{where}: not {form}: {str(error).partition(';')[0]}") from None
 
 
 def every_name_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -126,13 +133,7 @@ def read_toml_table(file: Path, most: int = MOST_SETTINGS) -> dict[str, Any]:
 
 def strict_toml(content: bytes, where: str) -> dict[str, Any]:
     """A TOML table. Raises DataError beginning with `where`."""
-    try:
+    with parsed_as("TOML", where):
         table = tomllib.loads(content.decode("utf-8"))
         json.dumps(table, default=str)  # what has more digits than Python prints could not even be complained of
-    except UnicodeDecodeError as error:
-        raise DataError(f"{where}: byte {error.start} is not UTF-8") from None
-    except RecursionError:
-        raise DataError(f"{where}: nested too deeply") from None
-    except ValueError as error:
-        raise DataError(f"{where}: not TOML: {str(error).partition(';')[0]}") from None
-    return table
+        return table

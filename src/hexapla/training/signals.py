@@ -3,6 +3,7 @@
 import signal
 import threading
 import time
+from abc import ABC, abstractmethod
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -19,7 +20,7 @@ class Interrupted(BaseException):
     """Raised by the handler where a hook has set `trainer.interruptible`: what is done there may be abandoned."""
 
 
-class OnSignal:
+class OnSignal(ABC):
     """While this context is open, a first signal of `ENDING` calls `first`, and a later one `again`.
 
     Handlers can be set in the main thread only: elsewhere nothing changes. A signal that is ignored stays ignored (nohup, background jobs).
@@ -52,11 +53,11 @@ class OnSignal:
         elif now - self.at > BURST_SECONDS:
             self.again(number, frame)
 
-    def first(self, number: int) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def first(self, number: int) -> None: ...
 
-    def again(self, number: int, frame: FrameType | None) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def again(self, number: int, frame: FrameType | None) -> None: ...
 
 
 class StopOnSignal(OnSignal):

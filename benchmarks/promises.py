@@ -13,6 +13,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -24,11 +25,14 @@ from hexapla.config.presets import small
 from hexapla.data.batches import collate
 from hexapla.models.build import build, parameter_count
 from hexapla.objectives.sequence import transduction
+from hexapla.phrasebook.sentences import drawn
+from hexapla.runs import Run
 from hexapla.training import trainer as training
 from hexapla.training.checkpoint import Checkpoints
 from hexapla.training.optimiser import moment_shapes, state_tensors
 from hexapla.training.reading import MOMENTS, WEIGHTS, read_tensors, shapes_of, verify
 from hexapla.training.trainer import Trainer
+from hexapla.workflow.translate import translate
 from machine import append, where
 
 CONFIG = small(8000)
@@ -122,7 +126,20 @@ def updating(work: Path) -> dict[str, Any]:
     return {"tokens": CONFIG.training.batch_tokens // 4, "parameters": parameter_count(trainer.model), "ways": found}
 
 
-QUESTIONS: dict[str, Callable[[Path], dict[str, Any]]] = {"saving": saving, "loading": loading, "updating": updating}
+def translating(work: Path) -> dict[str, Any]:
+    """Lines of the demo's kind, each by itself as --deterministic has it, beside batches of 64; the model of tests/formats, a beam of 4."""
+    run = Run.open(Path(__file__).resolve().parents[1] / "tests" / "formats" / "1")
+    lines = [triple.en for triple in islice(drawn(7), 128)]
+    ways = {"deterministic": lambda: translate(run, lines, deterministic=True), "in batches": lambda: translate(run, lines)}
+    return {"lines": len(lines), "parameters": parameter_count(run.model), "ways": timed(ways)}
+
+
+QUESTIONS: dict[str, Callable[[Path], dict[str, Any]]] = {
+    "saving": saving,
+    "loading": loading,
+    "updating": updating,
+    "translating": translating,
+}
 
 
 def shown(question: str, answer: dict[str, Any]) -> str:

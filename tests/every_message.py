@@ -62,9 +62,9 @@ def recording(real: Callable[..., None], places: set[Place]) -> Callable[..., No
 
 def runs_everything(config: pytest.Config) -> bool:
     """No file, keyword or mark was chosen, nor only what failed before."""
-    default = str(config.getini("addopts"))
+    default_marks = config.getini("addopts")[-1]
     chosen = config.option.keyword or config.option.deselect or getattr(config.option, "lf", False)
-    return config.args_source == pytest.Config.ArgsSource.TESTPATHS and not chosen and config.option.markexpr in default
+    return config.args_source == pytest.Config.ArgsSource.TESTPATHS and not chosen and config.option.markexpr == default_marks
 
 
 def never_made(wanted: Iterable[Message], places: set[Place]) -> list[Message]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from every_message import never_made, recording
+from every_message import never_made, recording, runs_everything
 from hexapla.cli.messages import exit_codes, in_file, messages
 from hexapla.errors import ConfigError, HexaplaError
 
@@ -54,3 +54,15 @@ def test_what_an_error_in_the_source_makes_is_recorded_there(monkeypatch):
         load.parse_change("nothing")
     made = [m for m in messages() if m not in never_made([m], places)]
     assert [(m.place, m.text.partition(":")[0]) for m in made] == [("config.load", "--set ‹change›")]
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [(None, None), ("markexpr", "thorough"), ("markexpr", "soak"), ("keyword", "loss"), ("lf", True)]
+)
+def test_only_a_session_that_chose_no_tests_must_make_every_message(pytestconfig, monkeypatch, option, value):
+    default = {"markexpr": pytestconfig.getini("addopts")[-1], "keyword": "", "deselect": None, "lf": False}
+    for name, setting in {**default, option: value}.items():
+        if name:
+            monkeypatch.setattr(pytestconfig.option, name, setting)
+    monkeypatch.setattr(pytestconfig, "args_source", pytest.Config.ArgsSource.TESTPATHS)
+    assert runs_everything(pytestconfig) == (option is None)

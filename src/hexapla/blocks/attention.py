@@ -9,6 +9,7 @@ from torch.nn import functional as F
 
 from hexapla.axes import Bool, Float, Hidden, Tensor
 from hexapla.blocks.cache import Cache
+from hexapla.blocks.dropout import dropped
 from hexapla.blocks.mask import EVERYTHING, Mask
 from hexapla.config.attention import AttentionConfig
 
@@ -48,7 +49,7 @@ def attend(
     """
     seen = mask.dense(q.shape[-2], k.shape[-2], q.device)
     bias = None if bias is None else bias.to(q.dtype)
-    written_out = record is not None or softcap is not None or written_out_is_faster(q, k)
+    written_out = record is not None or softcap is not None or written_out_is_faster(q, k, dropout)
     if not written_out:
         causal = mask.plain_causal and bias is None and q.shape[-2] == k.shape[-2]
         added = None if causal else combine(bias, seen)
@@ -63,11 +64,12 @@ def attend(
     weights = weigh(scores, seen)
     if record is not None:
         record(weights)
-    return (F.dropout(weights, dropout) if dropout else weights) @ v
+    return (dropped(weights, dropout) if dropout else weights) @ v
 
 
-def written_out_is_faster(q: Tensor, k: Tensor) -> bool:
-    return q.device.type == "cpu" and q.shape[-2] * k.shape[-2] <= WRITTEN_OUT_UP_TO
+def written_out_is_faster(q: Tensor, k: Tensor, dropout: float) -> bool:
+    """With dropout the fused kernel writes the formula out too, and draws from torch's global generator."""
+    return q.device.type == "cpu" and (dropout > 0 or q.shape[-2] * k.shape[-2] <= WRITTEN_OUT_UP_TO)
 
 
 def combine(bias: Tensor | None, seen: Tensor | None) -> Tensor | None:

@@ -7,6 +7,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from hexapla.axes import Hidden, Tensor
+from hexapla.blocks.dropout import Dropout
 from hexapla.config.stack import Activation, FeedForwardConfig
 
 ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
@@ -24,7 +25,7 @@ class FeedForward(nn.Module):
         self.inner = nn.Linear(d_model, config.d_ff, bias=config.bias)
         self.gate = nn.Linear(d_model, config.d_ff, bias=config.bias) if config.gated else None
         self.outer = nn.Linear(config.d_ff, d_model, bias=config.bias)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
 
     def forward(self, x: Hidden) -> Hidden:
         inner = self.activation(self.inner(x))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from torch import nn
 
 from hexapla.axes import Hidden
+from hexapla.blocks.dropout import Dropout
 from hexapla.blocks.norm import norm
 from hexapla.config.stack import StackConfig
 
@@ -17,7 +18,7 @@ class Residual(nn.Module):
         super().__init__()
         self.pre = config.norm_position == "pre"
         self.norm = norm(d_model, config)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
 
     def forward(self, x: Hidden, sublayer: Callable[[Hidden], Hidden]) -> Hidden:
         if self.pre:

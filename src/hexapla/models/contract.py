@@ -2,7 +2,8 @@
 
 from typing import Protocol, TypeVar, runtime_checkable
 
-from hexapla.axes import Logits, RowIds, RowLogits, SourceIds, TargetIds
+from hexapla.axes import Hidden, Logits, RowIds, RowLogits, SourceIds, TargetIds
+from hexapla.blocks.embedding import Output
 from hexapla.config.model import Specials
 
 
@@ -22,6 +23,8 @@ class Transducer(Protocol[S]):
     """Source ids to target ids: the Transformer, and any baseline beside it."""
 
     specials: Specials
+    output: Output
+    """hidden vectors to logits"""
 
     def begin(self, source: SourceIds) -> S:
         """Read the sources, one hypothesis each."""
@@ -31,6 +34,10 @@ class Transducer(Protocol[S]):
         """Read one more id of each hypothesis; returns the logits of the next. The state moves on."""
         ...
 
+    def hidden(self, source: SourceIds, target: TargetIds) -> Hidden:
+        """What `output` makes the logits of the token after each of `target` from, all at once."""
+        ...
+
     def __call__(self, source: SourceIds, target: TargetIds) -> Logits:
-        """Logits of the token after each of `target`, all at once."""
+        """output(hidden(source, target))"""
         ...

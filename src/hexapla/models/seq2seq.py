@@ -7,6 +7,7 @@ from torch import nn
 
 from hexapla.axes import Hidden, Logits, Memory, RowIds, RowLogits, SourceIds, TargetIds
 from hexapla.blocks.cache import Cache
+from hexapla.blocks.dropout import Dropout
 from hexapla.blocks.embedding import Embedding, Output
 from hexapla.blocks.initialise import initialise
 from hexapla.blocks.mask import Mask
@@ -39,7 +40,7 @@ class Seq2Seq(nn.Module):
         self.source_embedding = Embedding(config.source_vocab, config.d_model)
         self.target_embedding = Embedding(config.target_vocab, config.d_model)
         self.positions = positions(config.d_model, config.positions)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
         self.encoder = Encoder(config.d_model, config.encoder)
         self.decoder = Decoder(config.d_model, config.decoder)
         self.output = Output(config.target_vocab, config.d_model, bias=config.output_bias)
@@ -66,8 +67,11 @@ class Seq2Seq(nn.Module):
     def step(self, ids: RowIds, state: Seq2SeqState) -> RowLogits:
         return self.output(self.decode(ids[:, None], state)[:, -1])
 
+    def hidden(self, source: SourceIds, target: TargetIds) -> Hidden:
+        return self.decode(target, self.begin(source))
+
     def forward(self, source: SourceIds, target: TargetIds) -> Logits:
-        return self.output(self.decode(target, self.begin(source)))
+        return self.output(self.hidden(source, target))
 
     if TYPE_CHECKING:
         __call__ = forward

@@ -21,58 +21,105 @@ class Loss:
 
 
 def smoothed_cross_entropy(
-    logits: Float[Tensor, "*B V"], gold: Int[Tensor, "*B"], *, smoothing: float, pad: int, never: tuple[int, ...] = ()
+    hidden: Float[Tensor, "*B D"],
+    weight: Float[Tensor, "V D"],
+    bias: Float[Tensor, " V"] | None,
+    gold: Int[Tensor, "*B"],
+    *,
+    smoothing: float,
+    pad: int,
+    never: tuple[int, ...] = (),
 ) -> Loss:
-    """-Σ q(v) log p(v) with q = (1 - ε) on the gold token plus ε spread evenly: label smoothing, Szegedy et al. 2016, section 7.
+    """-Σ q(v) log p(v), p = softmax(hidden Wᵀ + b), q = (1 - ε) on the gold token plus ε spread evenly: Szegedy et al. 2016, section 7.
 
     The even part covers every id but `never` (padding and the start token can follow nothing, so no mass is wasted on them); q sums to 1.
-    Positions whose gold is `pad` count nowhere.
+    Positions whose gold is `pad` count nowhere and are not even projected.
     """
-    rows, gold = logits.flatten(0, -2), gold.flatten()
-    total, surprise = SmoothedCrossEntropy.apply(rows, gold, smoothing, pad, never)  # pyright: ignore[reportGeneralTypeIssues]
-    return Loss(total, count=int((gold != pad).sum()), surprise=float(surprise))
+    counted = (gold != pad).flatten().nonzero()[:, 0]
+    rows, gold = hidden.flatten(0, -2).index_select(0, counted), gold.flatten().index_select(0, counted)
+    total, surprise = SmoothedCrossEntropy.apply(rows, weight, bias, gold, smoothing, never)  # pyright: ignore[reportGeneralTypeIssues]
+    return Loss(total, count=len(gold), surprise=float(surprise))
 
 
 class SmoothedCrossEntropy(torch.autograd.Function):
-    """Loss and gradient in one pass over the logits, the largest tensor of all, a cacheful of rows at a time.
+    """Projection, loss and gradients in one pass, some rows at a time: the logits of a whole batch, by far its largest tensor, never exist.
 
-    The gradient of -Σ q(v) log p(v) by the logits is p - q. Written as separate operations, each would read and write the whole.
+    The gradient of -Σ q(v) log p(v) by the logits is p - q. It becomes that of hidden vectors and weights while it is in the cache.
+    Under autocast the two products are of its dtype; the rest, and the sum of the weights' gradient, is fp32.
     """
 
-    CACHEFUL = 2**20
-    """logits worked on together"""
+    LOGITS_AT_ONCE = 2**22
 
     @staticmethod
     def forward(
-        ctx: Any, logits: Float[Tensor, "N V"], gold: Int[Tensor, " N"], smoothing: float, pad: int, never: tuple[int, ...]
+        ctx: Any,
+        hidden: Float[Tensor, "N D"],
+        weight: Float[Tensor, "V D"],
+        bias: Float[Tensor, " V"] | None,
+        gold: Int[Tensor, " N"],
+        smoothing: float,
+        never: tuple[int, ...],
     ) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
-        vocab = logits.shape[1]
-        even = smoothing / (vocab - len(never))
-        gradient = torch.empty_like(logits) if logits.requires_grad else None
-        total, surprise = torch.zeros((), device=logits.device), torch.zeros((), device=logits.device)
-        step = max(1, SmoothedCrossEntropy.CACHEFUL // vocab)
-        for first in range(0, len(logits), step):
-            rows = slice(first, first + step)
-            log_probs = logits[rows].float().log_softmax(dim=-1)
-            counted = (gold[rows] != pad).to(log_probs.dtype)
-            nats = -(log_probs.gather(1, gold[rows, None])[:, 0] * counted).sum()
-            surprise += nats
-            total += (1 - smoothing) * nats
-            if smoothing:
-                spread = log_probs.sum(dim=1) - sum(log_probs[:, v] for v in never)
-                total -= even * (spread * counted).sum()
-            if gradient is not None:
-                slope = log_probs.exp_()
-                if smoothing:
-                    slope -= even
-                    slope[:, list(never)] += even
-                slope.scatter_add_(1, gold[rows, None], slope.new_full((len(slope), 1), smoothing - 1))
-                gradient[rows] = slope.mul_(counted[:, None])
-        ctx.save_for_backward(gradient)
+        device = hidden.device.type
+        dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else hidden.dtype
+        gradients = Gradients(hidden, weight, bias) if ctx.needs_input_grad[0] or ctx.needs_input_grad[1] else None
+        total, surprise = torch.zeros((), device=hidden.device), torch.zeros((), device=hidden.device)
+        step = max(1, SmoothedCrossEntropy.LOGITS_AT_ONCE // len(weight))
+        with torch.autocast(device, enabled=False):
+            projection = weight.to(dtype)
+            for first in range(0, len(hidden), step):
+                rows = slice(first, first + step)
+                x = hidden[rows].to(dtype)
+                logits = x @ projection.T if bias is None else torch.addmm(bias.to(dtype), x, projection.T)
+                nats, smoothed, slope = nats_and_slope(logits.float(), gold[rows], smoothing, never)
+                surprise += nats
+                total += smoothed
+                if gradients is not None:
+                    gradients.add(rows, slope, x, projection)
+        ctx.gradients = gradients
         ctx.mark_non_differentiable(surprise)
         return total, surprise
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        (gradient,) = ctx.saved_tensors
-        return gradient.mul_(gradients[0]), None, None, None, None
+    def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor | None, ...]:
+        found = ctx.gradients
+        return *(None if each is None else each.mul_(upstream[0]) for each in (found.hidden, found.weight, found.bias)), None, None, None
+
+
+class Gradients:
+    """Of the loss by what it was computed from."""
+
+    def __init__(self, hidden: Float[Tensor, "N D"], weight: Float[Tensor, "V D"], bias: Float[Tensor, " V"] | None) -> None:
+        self.hidden, self.weight = torch.empty_like(hidden), torch.zeros_like(weight)
+        self.bias = None if bias is None else torch.zeros_like(bias)
+
+    def add(self, rows: slice, slope: Float[Tensor, "N V"], hidden: Float[Tensor, "N D"], projection: Float[Tensor, "V D"]) -> None:
+        """What these rows bring; `slope` is the gradient by their logits."""
+        if self.bias is not None:
+            self.bias += slope.sum(dim=0)
+        slope = slope.to(hidden.dtype)
+        self.hidden[rows] = slope @ projection
+        if hidden.dtype == self.weight.dtype:
+            self.weight.addmm_(slope.T, hidden)
+        else:
+            self.weight += slope.T @ hidden
+
+
+def nats_and_slope(
+    logits: Float[Tensor, "N V"], gold: Int[Tensor, " N"], smoothing: float, never: tuple[int, ...]
+) -> tuple[Float[Tensor, ""], Float[Tensor, ""], Float[Tensor, "N V"]]:
+    """-Σ log p(gold), -Σ Σ q log p, and the gradient p - q of the latter, which takes the place of the logits."""
+    even = smoothing / (logits.shape[1] - len(never))
+    logits -= logits.amax(dim=1, keepdim=True)
+    at_gold = logits.gather(1, gold[:, None])[:, 0]
+    spread = (logits.sum(dim=1) - sum(logits[:, v] for v in never)) * even if smoothing else 0.0
+    slope = logits.exp_()
+    partition = slope.sum(dim=1)
+    nats = (partition.log() - at_gold).sum()
+    smoothed = (partition.log() - (1 - smoothing) * at_gold - spread).sum()
+    slope *= partition.reciprocal()[:, None]
+    if smoothing:
+        slope -= even
+        slope[:, list(never)] += even
+    slope.scatter_add_(1, gold[:, None], slope.new_full((len(slope), 1), smoothing - 1))
+    return nats, smoothed, slope

@@ -13,10 +13,11 @@ def transduction(label_smoothing: float = 0.0) -> Objective:
     """Teacher forcing: the decoder reads the reference shifted right, section 3.1, and is scored on the token that follows."""
 
     def objective(model: Transducer, batch: Batch) -> Loss:
-        specials = model.specials
-        logits = model(batch.source, batch.target[:, :-1])
+        specials, output = model.specials, model.output
+        hidden = model.hidden(batch.source, batch.target[:, :-1])
+        never = (specials.pad, specials.bos)
         return smoothed_cross_entropy(
-            logits, batch.target[:, 1:], smoothing=label_smoothing, pad=specials.pad, never=(specials.pad, specials.bos)
+            hidden, output.weight, output.bias, batch.target[:, 1:], smoothing=label_smoothing, pad=specials.pad, never=never
         )
 
     return objective

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from hexapla.blocks import attention
+from hexapla import hardware
 from hexapla.blocks.attention import Attention, attend, weigh
 from hexapla.blocks.mask import CAUSAL, Mask
 from hexapla.config.attention import AttentionConfig
@@ -39,7 +39,7 @@ def kernel(request, monkeypatch):
 
 
 def choose(kernel, monkeypatch):
-    monkeypatch.setattr(attention, "WRITTEN_OUT_UP_TO", {"written out": 10**9, "fused": 0}[kernel])
+    monkeypatch.setattr(hardware, "WRITTEN_OUT_UP_TO", {"written out": 10**9, "fused": 0}[kernel])
 
 
 def draw(queries=5, kv_heads=4, dtype=torch.float32):

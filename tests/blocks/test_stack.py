@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from hexapla.blocks import attention
+from hexapla import hardware
 from hexapla.blocks.layer import DecoderLayer, EncoderLayer
 from hexapla.blocks.mask import CAUSAL, EVERYTHING, Mask
 from hexapla.blocks.stack import Decoder, Encoder
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.parametrize("position", ["post", "pre"])
 
 @pytest.fixture(autouse=True, params=["written out", "fused"])
 def kernel(request, monkeypatch):
-    monkeypatch.setattr(attention, "WRITTEN_OUT_UP_TO", {"written out": 10**9, "fused": 0}[request.param])
+    monkeypatch.setattr(hardware, "WRITTEN_OUT_UP_TO", {"written out": 10**9, "fused": 0}[request.param])
 
 
 def ours(position, layers=1):

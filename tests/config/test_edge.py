@@ -84,8 +84,8 @@ def test_a_value_out_of_range_is_refused(path, value, words):
     ("path", "value", "words"),
     [
         ("model.encoder.norm", "batch", 'model.encoder.norm = "batch": there is layer, rms'),
-        ("training.precision", "fp16", 'training.precision = "fp16": there is fp32, bf16'),
-        ("training.precision", "\udc80", 'training.precision = "?": there is fp32, bf16'),
+        ("training.precision", "fp16", 'training.precision = "fp16": there is auto, fp32, bf16'),
+        ("training.precision", "\udc80", 'training.precision = "?": there is auto, fp32, bf16'),
         ("model.family", "decoder", 'model.family = "decoder": there is seq2seq'),
         ("training.schedule", {"kind": "foo"}, 'training.schedule.kind = "foo": there is paper, inverse_sqrt, cosine, constant'),
         ("training.schedule", {"kind": 3}, "training.schedule.kind = 3: there is paper, inverse_sqrt, cosine, constant"),

@@ -5,7 +5,7 @@ import torch
 from small_models import VARIANTS, VOCAB, config, ids, model
 from torch.nn import functional as F
 
-from hexapla.blocks import attention
+from hexapla import hardware
 from hexapla.config.model import Learned
 from hexapla.errors import DataError
 from hexapla.models.build import build
@@ -17,7 +17,7 @@ each_variant = pytest.mark.parametrize("variant", VARIANTS)
 
 @pytest.fixture(autouse=True, params=["written out", "fused"])
 def kernel(request, monkeypatch):
-    monkeypatch.setattr(attention, "WRITTEN_OUT_UP_TO", {"written out": 10**9, "fused": 0}[request.param])
+    monkeypatch.setattr(hardware, "WRITTEN_OUT_UP_TO", {"written out": 10**9, "fused": 0}[request.param])
 
 
 def close(found, expected):

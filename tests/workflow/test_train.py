@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from hexapla import hardware
 from hexapla.config.decoding import Beam
 from hexapla.config.training import Constant, Cosine, ValidationConfig
 from hexapla.data.batches import collate
@@ -417,6 +418,7 @@ def test_the_thread_count_is_the_runs_unless_another_is_asked_for(data, tmp_path
     asked = [1]
     monkeypatch.setattr(torch, "get_num_threads", lambda: asked[-1])
     monkeypatch.setattr(torch, "set_num_threads", asked.append)
+    monkeypatch.setattr(hardware, "workers", lambda device, threads: 1)
     config = small_config(steps=1, validation=NO_TRANSLATIONS)
     go_on = partial(notices, data, config, tmp_path)
     assert go_on(threads=3) == []

@@ -7,6 +7,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from hexapla import hardware
 from hexapla.axes import Bool, Float, Hidden, Tensor
 from hexapla.blocks.cache import Cache
 from hexapla.blocks.dropout import dropped
@@ -14,10 +15,6 @@ from hexapla.blocks.mask import EVERYTHING, Mask
 from hexapla.config.attention import AttentionConfig
 
 Record = Callable[[Tensor], None]
-
-# On a CPU the formula written out beats the fused kernel up to about this many scores a head (1.1 to 2.5 times at 16 x 16 to
-# 64 x 64, forward and backward); beyond it the scores leave the cache and the fused kernel wins. Measured by benchmarks/attend.py.
-WRITTEN_OUT_UP_TO = 64 * 64
 
 
 def weigh(scores: Float[Tensor, "*B T S"], seen: Bool[Tensor, "..."] | None) -> Float[Tensor, "*B T S"]:
@@ -49,8 +46,7 @@ def attend(
     """
     seen = mask.dense(q.shape[-2], k.shape[-2], q.device)
     bias = None if bias is None else bias.to(q.dtype)
-    written_out = record is not None or softcap is not None or written_out_is_faster(q, k, dropout)
-    if not written_out:
+    if record is None and softcap is None and not hardware.written_out(q.device, q.shape[-2] * k.shape[-2], dropout):
         causal = mask.plain_causal and bias is None and q.shape[-2] == k.shape[-2]
         added = None if causal else combine(bias, seen)
         grouped = q.shape[1] != k.shape[1]
@@ -65,11 +61,6 @@ def attend(
     if record is not None:
         record(weights)
     return (dropped(weights, dropout) if dropout else weights) @ v
-
-
-def written_out_is_faster(q: Tensor, k: Tensor, dropout: float) -> bool:
-    """With dropout the fused kernel writes the formula out too, and draws from torch's global generator."""
-    return q.device.type == "cpu" and (dropout > 0 or q.shape[-2] * k.shape[-2] <= WRITTEN_OUT_UP_TO)
 
 
 def combine(bias: Tensor | None, seen: Tensor | None) -> Tensor | None:

@@ -55,6 +55,7 @@ class Constant:
     """updates until it is reached"""
 
 
+Precision = Literal["auto", "fp32", "bf16"]
 Schedule = Annotated[Paper | InverseSqrt | Cosine | Constant, Field(discriminator="kind")]
 
 
@@ -100,8 +101,8 @@ class TrainingConfig:
     """batches whose gradients make one update"""
     seed: Refused[Whole] = 1
     """decides the first weights, the order of the pairs and what dropout drops"""
-    precision: Refused[Literal["fp32", "bf16"]] = "fp32"
-    """fp32, or bf16 arithmetic with fp32 weights"""
+    precision: Refused[Precision] = "auto"
+    """fp32, or bf16 arithmetic with fp32 weights; auto: what is faster on the machine where the run is begun, which then keeps it"""
     label_smoothing: Refused[Probability] = 0.1
     """probability taken from the reference token and given to all text tokens alike, section 5.4"""
     optimiser: Refused[AdamConfig] = field(default_factory=AdamConfig)

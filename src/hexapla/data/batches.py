@@ -39,6 +39,11 @@ class Batch:
         longest = "" if self.longest is None else f", the longest that of line {self.longest}"
         return f"a batch of {count:,} pairs padded to {source:,} source and {target - 1:,} target positions{longest}"
 
+    def split(self, number: int) -> list["Batch"]:
+        """The pairs in at most so many parts, as even as can be, padded as they are."""
+        parts = [self.rows[i::number] for i in range(min(number, len(self.rows)))]
+        return [Batch(self.source[i::number], self.target[i::number], rows) for i, rows in enumerate(parts)]
+
     def to(self, device: torch.device) -> "Batch":
         return replace(self, source=self.source.to(device), target=self.target.to(device))
 

@@ -23,8 +23,6 @@ class Transducer(Protocol[S]):
     """Source ids to target ids: the Transformer, and any baseline beside it."""
 
     specials: Specials
-    output: Output
-    """hidden vectors to logits"""
 
     def begin(self, source: SourceIds) -> S:
         """Read the sources, one hypothesis each."""
@@ -34,10 +32,17 @@ class Transducer(Protocol[S]):
         """Read one more id of each hypothesis; returns the logits of the next. The state moves on."""
         ...
 
-    def hidden(self, source: SourceIds, target: TargetIds) -> Hidden:
-        """What `output` makes the logits of the token after each of `target` from, all at once."""
+    def __call__(self, source: SourceIds, target: TargetIds) -> Logits:
+        """Logits of the token after each of `target`, all at once."""
         ...
 
-    def __call__(self, source: SourceIds, target: TargetIds) -> Logits:
-        """output(hidden(source, target))"""
+
+class Trainable(Protocol):
+    """A transducer whose logits are output(hidden(source, target)), so that a loss need not hold those of a whole batch."""
+
+    specials: Specials
+    output: Output
+
+    def hidden(self, source: SourceIds, target: TargetIds) -> Hidden:
+        """What `output` reads at each position of the target, all at once."""
         ...

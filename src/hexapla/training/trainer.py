@@ -12,6 +12,8 @@ from typing import Any
 import torch
 from torch import nn
 
+from hexapla import hardware
+from hexapla.blocks.dropout import drawing_from
 from hexapla.config.training import TrainingConfig
 from hexapla.errors import DataError, DivergenceError, OutOfMemoryError
 from hexapla.objectives.loss import Loss
@@ -20,6 +22,7 @@ from hexapla.training.hooks import Hook
 from hexapla.training.memory import enough_memory_for
 from hexapla.training.optimiser import adam
 from hexapla.training.schedule import learning_rate
+from hexapla.training.workers import Workers
 
 MOST_SKIPPED = 5
 """updates in a row that may meet NaN or infinity before training stops"""
@@ -48,7 +51,8 @@ class Trainer:
     """Makes updates and tells the hooks. Logging, validating, saving and stopping are hooks; the model's family is never asked.
 
     An update is a function of (weights, moments, batches, seed, step): dropout is seeded anew at each one, so that training which
-    stops and resumes is bit for bit the training that never stopped.
+    stops and resumes is bit for bit the training that never stopped. Of a batch no more is asked than `to(device)` and `split(number)`,
+    its pairs in at most so many parts, which `workers` share.
     """
 
     def __init__(
@@ -67,6 +71,7 @@ class Trainer:
         self.lines = lines
         self.optimiser = adam(model, config.optimiser)
         self.device = next(model.parameters()).device
+        self.workers = Workers(model, 1)
         self.position = Position()
         self.stop_reason: str | None = None
         self.interruptible = False
@@ -103,7 +108,7 @@ class Trainer:
         try:
             yield
         except (DataError, OutOfMemoryError):
-            self.optimiser.zero_grad(set_to_none=True)
+            self.workers.drop_gradients()
             self.tell("finish", self, "the next update cannot be made")
             raise
 
@@ -124,12 +129,14 @@ class Trainer:
         Raises OutOfMemoryError: a batch is too large, and the weights are as before.
         """
         self.model.train()
+        self.share_work()
         seed_step(self.config.seed, self.position.step)
-        losses = [self.backward(batch) for batch in batches]
+        losses = [self.backward(batch, number) for number, batch in enumerate(batches)]
+        self.workers.sum_gradients()
         count = sum(loss.count for loss in losses)
         rate = learning_rate(self.config.schedule, self.position.step + 1, d_model=self.d_model, steps=self.config.steps)
         norm = self.scale_gradients(count)
-        totals = [float(loss.total.detach()) for loss in losses]
+        totals = [float(loss.total) for loss in losses]
         found = fault(self.model, self.optimiser, totals, norm, rate)
         self.position.step += 1
         if found is None:
@@ -140,7 +147,7 @@ class Trainer:
         else:
             self.position.skipped += 1
             self.position.left_out += 1
-        self.optimiser.zero_grad(set_to_none=True)
+        self.workers.drop_gradients()
         return {
             "loss": sum(totals) / max(1, count),
             "surprise": sum(loss.surprise for loss in losses) / max(1, count),
@@ -151,6 +158,11 @@ class Trainer:
             "left_out": self.position.left_out,
             **(self.told_of(found, batches, totals) if found else {}),
         }
+
+    def share_work(self) -> None:
+        number = hardware.workers(self.device, torch.get_num_threads())
+        if number != len(self.workers.models):
+            self.workers = Workers(self.model, number)
 
     def told_of(self, found: Fault, batches: Sequence[Any], totals: Sequence[float]) -> dict[str, Any]:
         """Why an update was left out; of its batches those whose loss is not finite, where there are some."""
@@ -165,19 +177,24 @@ class Trainer:
                 f"{in_words(record['lines'])}; the weights are as before. What to do: {record['remedy']}"
             )
 
-    def backward(self, batch: Any) -> Loss:
+    def backward(self, batch: Any, number: int) -> Loss:
+        """Add the gradient of a batch, the `number`-th of this update, each worker that of a part."""
         remedy = (
             f"lower training.batch_tokens = {self.config.batch_tokens} and raise training.accumulate = {self.config.accumulate} "
             "as much, which keeps the size of an update"
         )
         with enough_memory_for(lambda: f"step {self.position.step + 1}: {batch}", remedy):
-            return self.add_gradient(batch)
+            parts = batch.split(len(self.workers.models))
+            seed = (self.config.seed, self.position.step, number)
+            losses = self.workers.each(lambda model, i: self.add_gradient(model, parts[i], (*seed, i)), len(parts))
+        return sum_of(losses)
 
-    def add_gradient(self, batch: Any) -> Loss:
-        with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.config.precision == "bf16"):
-            loss = self.objective(self.model, batch.to(self.device))
+    def add_gradient(self, model: nn.Module, part: Any, seed: Sequence[int]) -> Loss:
+        """`seed` decides what dropout drops."""
+        with drawing_from(seed), torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.config.precision == "bf16"):
+            loss = self.objective(model, part.to(self.device))
         loss.total.backward()
-        return loss
+        return Loss(loss.total.detach(), loss.count, loss.surprise)
 
     def scale_gradients(self, count: int) -> float:
         """Divide by the number of targets, once, and clip what is finite; returns the norm before clipping."""
@@ -196,6 +213,14 @@ class Trainer:
     def tell(self, event: str, *what: Any) -> None:
         for hook in self.hooks:
             getattr(hook, event)(*what)
+
+
+def sum_of(losses: Sequence[Loss]) -> Loss:
+    return Loss(
+        sum((loss.total for loss in losses[1:]), losses[0].total),
+        count=sum(loss.count for loss in losses),
+        surprise=sum(loss.surprise for loss in losses),
+    )
 
 
 def in_words(lines: Sequence[int]) -> str:

@@ -9,10 +9,12 @@ from typing import Any
 
 import torch
 
+from hexapla import hardware
 from hexapla.config.changes import differences
 from hexapla.config.edge import checked, to_mapping
 from hexapla.config.presets import small
 from hexapla.config.run import RunConfig
+from hexapla.config.training import Precision
 from hexapla.data.batches import Batch, Batches
 from hexapla.data.folder import locked
 from hexapla.data.prepared import Prepared
@@ -91,7 +93,8 @@ def as_many_threads(wanted: int | None) -> Iterator[None]:
 def begin(into: Path, data: Prepared, config: RunConfig | None, steps: int | None) -> None:
     """Make the run folder where there is none. Nothing is written before all is found to fit."""
     if not (into / ABOUT).exists():
-        wanted = fitting(data, small(data.source_vocab, None if data.joint else data.target_vocab) if config is None else config, steps)
+        wanted = small(data.source_vocab, None if data.joint else data.target_vocab) if config is None else config
+        wanted = fitting(data, settled(wanted, hardware.precision(hardware.device(), wanted.model.d_model)), steps)
         try:
             Run.create(into, wanted, data)
         except ConfigError:
@@ -107,9 +110,16 @@ def opened(into: Path, data: Prepared, config: RunConfig | None, steps: int | No
             f"{data.path}: not the data that {into} was trained on: its fingerprint is {data.fingerprint}, the run's is "
             f"{run.about.get('data')}; give the folder of that fingerprint, wherever it is now, or train into another run folder"
         )
-    config = fitting(data, run.config if config is None else config, steps)
+    config = fitting(data, run.config if config is None else settled(config, run.config.training.precision), steps)
     refuse_changes(run, config)
     return run if config == run.config else run.configured(config)
+
+
+def settled(config: RunConfig, precision: Precision) -> RunConfig:
+    """With this precision, where `config` leaves it open."""
+    if config.training.precision != "auto":
+        return config
+    return replace(config, training=replace(config.training, precision=precision))
 
 
 def fitting(data: Prepared, config: RunConfig, steps: int | None) -> RunConfig:
@@ -156,7 +166,7 @@ class Training:
         self.run, self.data, self.listeners, self.hooks, self.any_threads = run, data, listeners, hooks, any_threads
         self.config = run.config.training
         seed_step(self.config.seed, -1)
-        run.model = build(run.config).to(torch.device("cuda" if torch.cuda.is_available() else "cpu"))
+        run.model = build(run.config).to(hardware.device())
         self.trainer = Trainer(
             run.model, transduction(self.config.label_smoothing), self.config, d_model=run.config.model.d_model, lines=self.lines
         )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from jaxtyping import Int16
 from torch import nn
 from torch.nn import functional as F
 
@@ -59,16 +60,22 @@ def dropped(x: Float[Tensor, "..."], p: float) -> Float[Tensor, "..."]:
 
 
 class Drop(torch.autograd.Function):
+    """Keeps the draws for the way back, not the mask made of them: they are half as large as fp32."""
+
     @staticmethod
     def forward(ctx: Any, x: Float[Tensor, "..."], dropping: int, source: np.random.SFC64) -> Float[Tensor, "..."]:
         draws = source.random_raw(-(-x.numel() // 4)).view(np.int16)[: x.numel()]
-        kept = torch.empty(x.shape, dtype=x.dtype)
-        torch.ge(torch.from_numpy(draws).view(x.shape), dropping - OUTCOMES // 2, out=kept)
-        ctx.save_for_backward(kept)
-        ctx.scale = OUTCOMES / (OUTCOMES - dropping)
-        return (x * kept).mul_(ctx.scale)
+        draws = torch.from_numpy(draws).view(x.shape)
+        ctx.dropping = dropping
+        ctx.save_for_backward(draws)
+        return masked(x, draws, dropping)
 
     @staticmethod
     def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor | None, ...]:
-        (kept,) = ctx.saved_tensors
-        return (upstream[0] * kept).mul_(ctx.scale), None, None
+        return masked(upstream[0], *ctx.saved_tensors, ctx.dropping), None, None
+
+
+def masked(x: Float[Tensor, "..."], draws: Int16[Tensor, "..."], dropping: int) -> Float[Tensor, "..."]:
+    """0 where the draw is one of the `dropping` lowest outcomes; the rest scaled by how many are left."""
+    kept = torch.ge(draws, dropping - OUTCOMES // 2, out=torch.empty(x.shape, dtype=x.dtype))
+    return kept.mul_(x).mul_(OUTCOMES / (OUTCOMES - dropping))

@@ -1,76 +1,47 @@
 """What a file that is not UTF-8 might be instead, said in the message that refuses it. A guess is never acted on.
 
-A guess is the encoding under which the bytes about the fault are likeliest, each letter being drawn from those that its languages
-use: a small table, enough to tell a Korean file from a Chinese one, not to replace `file` or `uchardet`.
+Which of the old encodings a text has is chardet's guess; what it is no guess of is told here: UTF-16 and UTF-32 without a mark,
+binary data, forms that UTF-8 forbids, and single damaged lines.
 """
 
-import math
+import re
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import cache
 
 SAMPLE_BYTES = 4096
-_UNLIKELY = 12.0  # nats for a character that the language does not use
-_MARKS = dict.fromkeys("，。、！？：；（）「」『』《》・～　“”‘’„–—…«»¿¡°§·€№", 4.0)  # what every language may use, and nats for one
-_SURE = 2.0  # nats by which the best guess must lead the next, else both are named
-_FEWEST_OWN = 0.6  # share of the characters beyond ASCII that must be the language's own
-
-_MULTIBYTE: tuple[tuple[str, str, str, tuple[tuple[int, int, int, int], ...]], ...] = (
-    # label, Python's codec, codec of the frequent letters, and their ranges of first and last lead and trail byte
-    ("GB18030", "gb18030", "gb2312", ((0xB0, 0xD7, 0xA1, 0xFE),)),
-    ("BIG5", "big5hkscs", "big5", ((0xA4, 0xC6, 0x40, 0x7E), (0xA4, 0xC6, 0xA1, 0xFE))),
-    ("CP949", "cp949", "euc_kr", ((0xB0, 0xC8, 0xA1, 0xFE),)),
-    ("SHIFT_JIS", "cp932", "cp932", ((0x82, 0x82, 0x9F, 0xF1), (0x83, 0x83, 0x40, 0x96), (0x88, 0x97, 0x40, 0xFC))),
-    ("EUC-JP", "euc_jp", "euc_jp", ((0xA4, 0xA5, 0xA1, 0xFE), (0xB0, 0xCF, 0xA1, 0xFE))),
-)
-_SINGLE_BYTE: tuple[tuple[str, str, str, str], ...] = (  # label, codec, letters that make up three quarters of a text, and the rest
-    ("WINDOWS-1252", "cp1252", "äöüéßèàçñáíóãêø", "ÄÖÜÉâîôûëïåæœõúìòù"),
-    ("WINDOWS-1250", "cp1250", "áíéýčěřšžůąęłżśóćńő", "ÁÍÉÝČĚŘŠŽĄĘŁŻŚÓĆŃźúűöüäťďňľĽôâăîşţßđ"),
-    ("WINDOWS-1251", "cp1251", "оеаинтсрвлкмд", "пуяыьгзбчйхжшюцщэфъёіїєґўАБВГДЕЖЗИКЛМНОПРСТУФХЧШЭЯ"),
-    ("KOI8-R", "koi8_r", "оеаинтсрвлкмд", "пуяыьгзбчйхжшюцщэфъёАБВГДЕЖЗИКЛМНОПРСТУФХЧШЭЯ"),
-    ("WINDOWS-1253", "cp1253", "αοιετσνηυρπκ", "μλςωδγχθφβξζψάέήίόύώΑΒΓΔΕΖΗΘΙΚΛΜΝΟΠΡΣΤΥΦΧΨΩΆΈΌ"),
-    ("WINDOWS-1254", "cp1254", "ıüşçöğ", "İŞÇÖĞÜâîû"),
-    ("WINDOWS-1255", "cp1255", "יוהלאמרתבשנ", "כדעחקפסטגצזםןךףץ"),
-    ("WINDOWS-1256", "cp1256", "الينمورتبةعد", "فقسحجكشصأإآىئءؤهطخذضزثغظ،؟ًٌٍَُِّْ"),
-    ("TIS-620", "tis_620", "านรอกเง่มยลว้", "กขคจชซญณดตถทธบปผพภวสหะัาิีึืุูเแโใไ็้๊๋์ๆศษ"),
-)
-
-_RARER = 4.0  # nats: of encodings that share their umlauts the first is far the commonest
-_LATIN = ("WINDOWS-1252", "WINDOWS-1250", "WINDOWS-1254")
-_ALPHABETS = tuple(label for label, *_ in _SINGLE_BYTE if label not in _LATIN)
-
-
-@dataclass(frozen=True)
-class _Letters:
-    """How likely each letter is in the languages of one encoding."""
-
-    label: str
-    codec: str
-    nats: dict[str, float]
-    """surprise of each letter that they use"""
-
-    def surprise(self, sample: bytes) -> float | None:
-        """Of the characters beyond ASCII in `sample`, in nats; None where these bytes are no such text."""
-        try:
-            characters = [char for char in sample.decode(self.codec) if not char.isascii()]
-        except UnicodeDecodeError:
-            return None
-        if sum(char in self.nats for char in characters) < _FEWEST_OWN * len(characters):
-            return None
-        return sum(self.nats.get(char, _UNLIKELY) for char in characters)
-
-
-@cache
-def _candidates() -> tuple[_Letters, ...]:
-    found = []
-    for label, codec, frequent, ranges in _MULTIBYTE:
-        pairs = (bytes([lead, trail]) for a, b, c, d in ranges for lead in range(a, b + 1) for trail in range(c, d + 1))
-        letters = {pair.decode(frequent, "ignore") for pair in pairs} - {""}
-        found.append(_Letters(label, codec, _MARKS | dict.fromkeys(letters, math.log(len(letters)))))
-    for label, codec, usual, rest in _SINGLE_BYTE:
-        rare = dict.fromkeys(rest, math.log(len(rest) / 0.25))
-        found.append(_Letters(label, codec, _MARKS | rare | dict.fromkeys(usual, math.log(len(usual) / 0.75))))
-    return tuple(found)
+_ICONV = {  # codec: iconv's name. What people still have, the commonest first; many more would be guessed wrongly more often than rightly
+    "cp1252": "WINDOWS-1252",
+    "cp1251": "WINDOWS-1251",
+    "gb18030": "GB18030",
+    "cp932": "CP932",
+    "cp949": "CP949",
+    "big5hkscs": "BIG5",
+    "euc_jis_2004": "EUC-JP",
+    "cp1250": "WINDOWS-1250",
+    "cp1253": "WINDOWS-1253",
+    "cp1254": "WINDOWS-1254",
+    "cp1255": "WINDOWS-1255",
+    "cp1256": "WINDOWS-1256",
+    "cp1257": "WINDOWS-1257",
+    "cp1258": "WINDOWS-1258",
+    "tis-620": "TIS-620",
+    "koi8-r": "KOI8-R",
+    "koi8-u": "KOI8-U",
+    "iso8859-2": "ISO-8859-2",
+    "iso8859-5": "ISO-8859-5",
+    "iso8859-6": "ISO-8859-6",
+    "iso8859-7": "ISO-8859-7",
+    "cp850": "CP850",
+    "cp437": "CP437",
+    "cp852": "CP852",
+    "cp866": "CP866",
+    "cp737": "CP737",
+    "johab": "JOHAB",
+    "mac-roman": "MACINTOSH",
+    "mac-cyrillic": "MAC-CYRILLIC",
+}
+_AS_LIKELY = 0.98  # of the best guess's confidence: then both are named
+_OTHER_LETTER = r"[^\W\d_A-Za-zªºÀ-ʯḀ-ỿ]"
+_SCRIPTS_MEET = re.compile(f"[A-Za-z](?={_OTHER_LETTER})|(?<={_OTHER_LETTER})[A-Za-z]")
 
 
 def remedy(text: bytes, at: int) -> str:
@@ -102,18 +73,21 @@ def remedy_for_nul(text: bytes, at: int) -> str:
 
 
 def likely_encodings(sample: bytes) -> list[str]:
-    """The likeliest encoding of text that is not UTF-8, and the second where it is nearly as likely; none if no table fits."""
+    """The encoding that text which is not UTF-8 most likely has, and another if it is as likely and reads otherwise, by iconv's names."""
+    import chardet  # is needed now only
+
     sample = b"\n".join(line for line in sample.split(b"\n") if not line.isascii())
-    letters = [byte for byte in sample if byte >= 0x80 or chr(byte).isalpha()]
-    beyond = sum(byte >= 0x80 for byte in letters)
-    latin, other = beyond < 0.7 * len(letters), beyond > 0.5 * len(letters)  # accents among ASCII letters, or hardly a letter of ASCII
-    found = {
-        candidate.label: surprise + (_RARER if candidate.label in _LATIN[1:] else 0.0)
-        for candidate in _candidates()
-        if (latin if candidate.label in _LATIN else other or candidate.label not in _ALPHABETS)
-        and (surprise := candidate.surprise(sample)) is not None
-    }
-    return [label for label in found if found[label] <= min(found.values()) + _SURE][:2]
+    readings = {codec: sample.decode(codec, "replace") for codec in _ICONV}
+    guesses = chardet.detect_all(sample, include_encodings=_ICONV, compat_names=False, ignore_threshold=True)
+    likely = [(each["confidence"], text) for each in guesses if (text := readings.get(each["encoding"] or "")) and not _mixes_scripts(text)]
+    texts = dict.fromkeys(text for confidence, text in likely if confidence >= _AS_LIKELY * likely[0][0])
+    named = [next(name for codec, name in _ICONV.items() if readings[codec] == text) for text in texts]
+    return sorted(named, key=list(_ICONV.values()).index)[:2]
+
+
+def _mixes_scripts(text: str) -> bool:
+    """Whether words of both Latin and other letters abound, as they do where bytes are read in the encoding of another script."""
+    return len(_SCRIPTS_MEET.findall(text)) > 0.1 * sum(not char.isascii() for char in text)
 
 
 def wide_encoding(text: bytes, at: int) -> str | None:
@@ -149,7 +123,8 @@ def _is_common(char: str) -> bool:
         char in "\t\r\n"
         or 0x20 <= point < 0x7F
         or 0xA0 <= point < 0x700
-        or 0x900 <= point < 0xE60
+        or 0x900 <= point < 0x1400
+        or 0x1E00 <= point < 0x2000
         or 0x2010 <= point < 0x2040
         or 0x3000 <= point < 0x3100
         or 0x4E00 <= point < 0x9FA6
@@ -220,7 +195,7 @@ def _sample(text: bytes, at: int) -> bytes:
 
 
 def _shown(label: str) -> str:
-    return "Latin-1/cp1252" if label == "WINDOWS-1252" else label
+    return {"WINDOWS-1252": "Latin-1/cp1252", "CP932": "Shift-JIS"}.get(label, label)
 
 
 def _iconv(label: str) -> str:

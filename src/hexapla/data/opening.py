@@ -158,8 +158,9 @@ def _refuse_binary(name: str, head: bytes, *, packed: bool) -> None:
             raise DataError(f"{name}: {what}, not UTF-8 text; {remedy or 'give plain text, one sentence a line'}")
     if head[257:262] == b"ustar":
         raise DataError(f"{name}: a tar archive, not UTF-8 text; unpack it first")
-    if b"\x1b$B" in head or b"\x1b$@" in head:
-        raise DataError(f"{name}: ISO-2022-JP text, not UTF-8 text; convert it: iconv -f ISO-2022-JP -t UTF-8")
+    for escape, encoding in ((b"\x1b$B", "ISO-2022-JP"), (b"\x1b$@", "ISO-2022-JP"), (b"\x1b$)C", "ISO-2022-KR")):  # ASCII, all of it
+        if escape in head:
+            raise DataError(f"{name}: {encoding} text, not UTF-8 text; convert it: iconv -f {encoding} -t UTF-8")
 
 
 class _Decoder(Protocol):

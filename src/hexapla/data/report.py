@@ -1,16 +1,19 @@
 """A corpus explained before anyone trains on it, in one pass over its lines."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from hexapla.data.corpus import File, read_pairs, zip_sides
 from hexapla.data.opening import shown
-from hexapla.data.report_parts import CorpusReport, Histogram, Overlap, Shift, SideReport
+from hexapla.data.report_parts import CorpusReport, Finding, Histogram, Overlap, Shift, SideReport
 
 if TYPE_CHECKING:  # numpy costs a tenth of a second, which usage errors and --help need not pay
     import numpy as np
 
     from hexapla.data.inspect_characters import SideMeasure, SideNumbers
+    from hexapla.data.report_findings import Evidence
+
+_SUSPICIOUS = ("out_of_step", "unrelated_lengths", "swapped", "copies", "other_script")
 
 
 def describe(source: File, target: File | None = None, *, tests: Sequence[File | tuple[File, File]] = (), limit: int = 5) -> CorpusReport:
@@ -21,34 +24,65 @@ def describe(source: File, target: File | None = None, *, tests: Sequence[File |
     Different line counts are a finding, not an error, so that the report can say where the sides part. Raises what
     `read_lines` and `read_pairs` raise for files that cannot be read.
     """
-    from hexapla.data.inspect_alignment import find_stretches, length_correlation
-    from hexapla.data.inspect_characters import SideMeasure, measure_sides
-    from hexapla.data.report_findings import Evidence, find
+    from hexapla.data.inspect_alignment import length_correlation
+    from hexapla.data.report_findings import find
 
     names = (shown(source), shown(target)) if target is not None else (f"{shown(source)}, column 1", f"{shown(source)}, column 2")
-    measures = (SideMeasure(limit), SideMeasure(limit))
-    measure_sides(read_pairs(source) if target is None else zip_sides(source, target), *measures)
-    ours, theirs = measures[0].finish(), measures[1].finish()
-    unit = "words" if _has_words(measures[0], ours) and _has_words(measures[1], theirs) else "characters"
-    starts = _length_starts(unit, ours, theirs)
-    sides = [_side(*side, unit, starts) for side in zip(names, measures, (ours, theirs), strict=True)]
-    evidence = Evidence(sides[0], sides[1], measures[0], measures[1], ours, theirs, limit)
-    shifts = tuple(Shift(found.first, found.last, found.offset, round(found.evidence, 1)) for found in find_stretches(ours, theirs))
+    evidence = _measured(names, read_pairs(source) if target is None else zip_sides(source, target), limit)
+    ours, theirs = evidence.ours, evidence.theirs
+    shifts, correlation = _shifts(evidence), length_correlation(ours, theirs)
     overlaps = tuple(_overlap(test, ours, theirs, limit) for test in tests)
     return CorpusReport(
         pairs=evidence.pairs,
-        source=sides[0],
-        target=sides[1],
+        source=evidence.source,
+        target=evidence.target,
         copies=int(evidence.copied.sum()),
         repeated_pairs=len(evidence.repeated_pairs),
         repeated_sources=len(evidence.repeated_sources),
         repeated_targets=len(evidence.repeated_targets),
         ratios=_ratios(evidence.ratios, evidence.typical_ratio),
         typical_ratio=evidence.typical_ratio,
-        length_correlation=(correlation := length_correlation(ours, theirs)),
+        length_correlation=correlation,
         shifts=shifts,
         overlaps=overlaps,
         findings=find(evidence, shifts, overlaps, correlation),
+    )
+
+
+def suspicions(sources: Sequence[str], targets: Sequence[str], lines: "np.ndarray") -> list[Finding]:
+    """What speaks against line i of one side translating line i of the other, by some pairs of a corpus and their line numbers in it.
+
+    Warnings and errors of `describe` alone: out of step, unrelated lengths, swapped or copied sides, another script.
+    """
+    from hexapla.data.inspect_alignment import length_correlation
+    from hexapla.data.report_findings import find
+
+    evidence = _measured(("the source", "the target"), zip(sources, targets, strict=True), 1, lines)
+    found = find(evidence, _shifts(evidence), (), length_correlation(evidence.ours, evidence.theirs))
+    return [finding for finding in found if finding.code in _SUSPICIOUS and finding.level != "info"]
+
+
+def _measured(
+    names: tuple[str, str], rows: Iterable[tuple[str | None, str | None]], limit: int, lines: "np.ndarray | None" = None
+) -> "Evidence":
+    from hexapla.data.inspect_characters import SideMeasure, measure_sides
+    from hexapla.data.report_findings import Evidence
+
+    measures = (SideMeasure(limit), SideMeasure(limit))
+    measure_sides(rows, *measures)
+    ours, theirs = measures[0].finish(), measures[1].finish()
+    unit = "words" if _has_words(measures[0], ours) and _has_words(measures[1], theirs) else "characters"
+    starts = _length_starts(unit, ours, theirs)
+    sides = [_side(*side, unit, starts) for side in zip(names, measures, (ours, theirs), strict=True)]
+    return Evidence(sides[0], sides[1], measures[0], measures[1], ours, theirs, limit, lines)
+
+
+def _shifts(evidence: "Evidence") -> tuple[Shift, ...]:
+    from hexapla.data.inspect_alignment import find_stretches
+
+    return tuple(
+        Shift(evidence.line(found.first - 1), evidence.line(found.last - 1), found.offset, round(found.evidence, 1))
+        for found in find_stretches(evidence.ours, evidence.theirs)
     )
 
 

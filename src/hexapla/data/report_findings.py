@@ -25,6 +25,8 @@ class Evidence:
     ours: SideNumbers
     theirs: SideNumbers
     limit: int
+    lines: np.ndarray | None = None
+    """the number of each pair's line in the corpus, where these are not all of its lines"""
     pairs: int = field(init=False)
     copied: np.ndarray = field(init=False)
     ratios: np.ndarray = field(init=False)
@@ -41,9 +43,12 @@ class Evidence:
         self.repeated_targets = repeats(self.theirs.hashes, self.theirs.words > 0)
         self.repeated_pairs = repeats(pair_hashes(self.ours.hashes[:n], self.theirs.hashes[:n]), self.filled)
 
-    def first(self, lines: np.ndarray) -> tuple[int, ...]:
+    def first(self, rows: np.ndarray) -> tuple[int, ...]:
         """Line numbers, from 1, of the first few."""
-        return tuple((lines[: self.limit] + 1).tolist())
+        return tuple(self.line(row) for row in rows[: self.limit].tolist())
+
+    def line(self, row: int) -> int:
+        return row + 1 if self.lines is None else int(self.lines[row])
 
 
 def pair_hashes(source: np.ndarray, target: np.ndarray) -> np.ndarray:

@@ -25,6 +25,20 @@ class Texts:
             for chunk in read_chunks(file):
                 yield chunk.column(0).to_numpy(), chunk.column(1).to_pylist(), chunk.column(2).to_pylist()
 
+    def sample(self, pairs: int, blocks: int = 50) -> tuple[np.ndarray, list[str], list[str]]:
+        """At most about `pairs` pairs, in blocks of neighbours from all over the corpus. Memory: those."""
+        chosen = np.ones(self.pairs, dtype=bool)
+        if self.pairs > pairs:
+            starts = np.arange(blocks) * (self.pairs - pairs // blocks) // (blocks - 1)
+            chosen[:] = False
+            chosen[(starts[:, None] + np.arange(pairs // blocks)).ravel()] = True
+        parts, start = [], 0
+        for chunk in (chunk for file in self.files for chunk in read_chunks(file)):
+            parts.append(chunk.filter(pa.array(chosen[start : start + chunk.num_rows])))
+            start += chunk.num_rows
+        whole = pa.Table.from_batches(parts, TEXT)
+        return whole.column(0).to_numpy(), whole.column(1).to_pylist(), whole.column(2).to_pylist()
+
     def remove(self) -> None:
         for file in self.files:
             file.unlink()

@@ -21,10 +21,11 @@ from hexapla.data.listing import write_listing
 from hexapla.data.opening import shown
 from hexapla.data.prepared import Prepared
 from hexapla.data.shards import IDS, IDS_AND_TEXT, ShardWriter, list_column, sizes_of
-from hexapla.data.texts import Texts, leak, spool
+from hexapla.data.texts import Texts, spool
 from hexapla.data.tokenizer import Tokenizer, learn_tokenizer, save_tokenizers
 from hexapla.data.vocabulary import SPECIALS
 from hexapla.errors import ConfigError, DataError
+from hexapla.workflow.notices import leaks, smaller_vocabularies, suspicions_of
 
 File = str | Path
 Progress = Callable[[str, int], None]
@@ -121,10 +122,11 @@ class Preparation:
         train = self.accounts["train"]
         texts = self.read("train", self.corpus, self.config.cleaning)
         train.refuse_loss(str(self.corpus), self.config.max_dropped)
+        self.notices += suspicions_of(texts)
         held = self.hold_out(texts)
         dev_texts = None if self.dev is None else self.read("dev", self.dev, Cleaning())
         if dev_texts is not None:
-            self.notices += leak_notice(texts, dev_texts)
+            self.notices += leaks(texts, dev_texts)
         source, target = self.learn(texts, ~held)
         self.vocabularies = {"source_vocab": source.vocab_size, "target_vocab": target.vocab_size}
         save_tokenizers(self.folder, source, target, self.config.joint)
@@ -232,7 +234,7 @@ class Preparation:
         report = {
             "corpus": {split: account.report() for split, account in self.accounts.items()},
             "splits": {split: tally.report() for split, tally in self.tallies.items()},
-            "notices": [*self.notices, *notices(self.config, source, target)],
+            "notices": [*self.notices, *smaller_vocabularies(self.config, source, target)],
         }
         (self.folder / "report.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
 
@@ -254,28 +256,6 @@ class Tally:
 
     def report(self) -> dict[str, object]:
         return {"pairs": self.pairs, "source": self.sides[0], "target": self.sides[1]}
-
-
-def notices(config: PrepareConfig, source: Tokenizer, target: Tokenizer) -> list[str]:
-    """What came out otherwise than was asked."""
-    found = []
-    for side, tokenizer in (("subwords", source),) if config.joint else (("source", source), ("target", target)):
-        asked = tokenizer.config
-        if isinstance(asked, Bpe | Unigram) and tokenizer.vocab_size < asked.size:
-            found.append(
-                f"{side}: {tokenizer.vocab_size} vocabulary entries instead of {asked.size}; the text holds no more different pieces"
-            )
-    return found
-
-
-def leak_notice(train: Texts, dev: Texts) -> list[str]:
-    sources, pairs, first = leak(train, dev)
-    if not sources:
-        return []
-    return [
-        f"dev: {sources:,} of {dev.pairs:,} sources are in the training text, {pairs:,} with the same target (first at line {first});"
-        " scores on them say little about new text"
-    ]
 
 
 def described(split: str, corpus: Corpus, before: Mapping[File, os.stat_result]) -> list[dict[str, str | int]]:

@@ -1,5 +1,6 @@
 """The commands on a model that has learned nothing: what they write, and where."""
 
+import io
 import json
 import math
 import os
@@ -11,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from hexapla.cli.main import run
+from hexapla.cli.score import as_object
+from hexapla.workflow.score import Score
 
 LINES = ["a b c", "", "d e f g", "  ", "h a"]
 
@@ -184,6 +187,25 @@ def test_score_refuses_files_that_do_not_match_before_it_writes(folder, capsys):
     out, err = capsys.readouterr()
     assert out == ""
     assert "lines: 5 lines, but" in err
+    assert run(["score", f"{folder}/run", f"{folder}/s", f"{folder}/t", "--max-source", "1"]) == 65
+    out, err = capsys.readouterr()
+    assert (out, err.count("tokens, but at most 1 of a source are scored")) == ("", 1)
+
+
+def test_score_of_standard_input_writes_as_it_goes(folder, monkeypatch, capsys):
+    """A stream cannot be read twice: what does not match is told at its end."""
+    monkeypatch.setattr("hexapla.workflow.score.CHUNK", 10)
+    source = Path(f"{folder}/s").read_bytes()
+    for text, code, written in ((source, 0, 60), (source + b"one more\n", 65, 60), (b"".join(source.splitlines(True)[:33]), 65, 30)):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
+        assert run(["score", f"{folder}/run", "-", f"{folder}/t"]) == code
+        out, err = capsys.readouterr()
+        assert out.count("\n") == written
+        assert code == 0 or f"t: 60 lines, but standard input has {len(text.splitlines())}; line i of one must" in err
+
+
+def test_a_perplexity_beyond_all_is_null_in_json():
+    assert as_object(Score(log_prob=-1e6, length=2)) == {"log_prob": -1e6, "length": 2, "perplexity": None}
 
 
 def test_average_says_where_and_translate_uses_it(folder, written, capsys):

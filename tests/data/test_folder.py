@@ -75,6 +75,14 @@ def test_a_file_is_no_folder(tmp_path):
         write(tmp_path / "data", "new", overwrite=True)
 
 
+def test_a_name_may_be_as_long_as_leaves_room_for_what_is_put_behind_it(tmp_path):
+    write(tmp_path / ("x" * 230), "new")
+    write(tmp_path / ("x" * 230), "newer", overwrite=True)
+    with pytest.raises(ConfigError) as error:
+        write(tmp_path / ("ü" * 120), "new")
+    assert str(error.value) == f"{'ü' * 60}...: a name of 240 bytes, but at most 230 can be written to; give a shorter one"
+
+
 def test_a_place_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(StorageError) as error:

@@ -53,6 +53,7 @@ KINDS: dict[str, tuple[Callable[[str], None], str]] = {
     "a loop of two": (loop_of_two, "leads back to itself"),
     "a dangling link": (link("nowhere"), "no such file"),
     "nothing": (lambda name: None, "no such file"),
+    "a link to a name too long": (link("x" * 300), "its name is too long"),
     "an endless device": (link("/dev/zero"), "a device, not a text file"),
     "an empty device": (link("/dev/null"), "a device, not a text file"),
     "a pipe without a writer": (pipe, "a named pipe, not a text file"),
@@ -62,6 +63,7 @@ KINDS: dict[str, tuple[Callable[[str], None], str]] = {
     "a kernel file that blocks": (link("/proc/kmsg"), "a file of the kernel's, not a text file"),
     "a kernel file that ends": (link("/proc/cpuinfo"), "a file of the kernel's, not a text file"),
 }
+MODEL = str(Path(__file__).parents[1] / "formats" / "1")
 COMMANDS = {
     "check source": ["check", "it", "ok"],
     "check target": ["check", "ok", "it"],
@@ -73,6 +75,10 @@ COMMANDS = {
     "prepare tabs": ["prepare", "it", "--into", "data"],
     "prepare dev": ["prepare", "ok.tsv", "--dev", "ok", "it", "--into", "data", "--subwords", "words"],
     "prepare dev-tsv": ["prepare", "ok.tsv", "--dev-tsv", "it", "--into", "data", "--subwords", "words"],
+    "translate": ["translate", MODEL, "it"],
+    "translate after another": ["translate", MODEL, "it", "ok", "-o", "out"],
+    "score source": ["score", MODEL, "it", "ok"],
+    "score target": ["score", MODEL, "ok", "it"],
     "evaluate reference": ["evaluate", "--hypotheses", "ok", "it"],
     "evaluate source": ["evaluate", "--hypotheses", "ok", "ok", "--source", "it"],
 }
@@ -91,11 +97,11 @@ def test_what_is_no_plain_file_is_refused_by_each_command_and_leaves_nothing(com
         assert (out, err.count("\n")) == ("", 1) and err.startswith("hexapla: it: ") and words in err, kind
         assert sorted(path.name for path in place.iterdir()) == before, kind
         for name in {"it", "other", "queue"} & {path.name for path in place.iterdir()}:
-            Path(name).rmdir() if Path(name).is_dir() and not Path(name).is_symlink() else Path(name).unlink()
+            Path(name).rmdir() if not Path(name).is_symlink() and Path(name).is_dir() else Path(name).unlink()
 
 
 NAMES = [
-    "two words.tsv", "two\nlines.tsv", "tab\there.tsv", "~", "*?[a-z].tsv", "👩‍👧.tsv", "x" * 251 + ".tsv", "$(touch no).tsv",
+    "two words.tsv", "two\nlines.tsv", "tab\there.tsv", "~", "*?[a-z].tsv", "👩‍👧.tsv", "x" * 226 + ".tsv", "$(touch no).tsv",
     "`id`;|&.tsv", "'\".tsv", "\x1b[31m.tsv", "\u202e.tsv", "-dash.tsv", "--into", "[red].tsv", "a=b.tsv", os.fsdecode(b"\xff\xfe.tsv"),
 ]  # fmt: skip
 
@@ -109,6 +115,9 @@ def test_any_name_is_read_written_and_shown_on_one_line(name, place, capfd):
     asked = f"./{name}" if name.startswith("-") else name
     assert run(["check", asked]) == 0
     assert run(["check", "--", name]) == 0
+    assert run(["score", MODEL, asked, asked]) == run(["translate", MODEL, "ok", f"--output={name}"]) == 0
+    assert capfd.readouterr().out.count("\n") > 20 and len(Path(name).read_text().splitlines()) == 2
+    Path(name).write_bytes(Path("ok.tsv").read_bytes())
     into = f"data/{name[:200]}"
     code = run(["prepare", asked, f"--into={into}", "--subwords", "words"])
     if name.isprintable() or code == 0:
@@ -122,6 +131,20 @@ def test_any_name_is_read_written_and_shown_on_one_line(name, place, capfd):
     assert all(line.isprintable() for line in said)
     assert said[-2].startswith("hexapla: ") and ":2: 0 tabs, a line holds exactly one" in said[-2]
     assert sorted(path.name for path in place.iterdir()) == sorted({"ok", "ok.tsv", name} | ({"data"} if code == 0 else set()))
+
+
+@pytest.mark.parametrize("size", [231, 255, 300, 5000])
+def test_a_name_too_long_to_be_written_is_refused_in_a_line(size, place, capfd):
+    name = "x" * size
+    for command in (["prepare", "ok", "ok", "--subwords", "words", "--into", name], ["translate", MODEL, "ok", "-o", name]):
+        assert run(command) == 2
+        said = capfd.readouterr().err
+        assert said == f"hexapla: {'x' * 60}...: a name of {size} bytes, but at most 230 can be written to; give a shorter one\n"
+    for command in (["prepare", name, "ok", "--into", "data"], ["score", MODEL, "ok", name], ["translate", MODEL, name], ["check", name],
+                    ["evaluate", "--hypotheses", name, "ok"]):  # fmt: skip
+        assert run(command) == 65
+        assert "no such file" in capfd.readouterr().err
+    assert sorted(path.name for path in place.iterdir()) == ["ok", "ok.tsv"]
 
 
 TEXT = b"".join(b"%d\n" % (i * i) for i in range(2000))

@@ -89,6 +89,18 @@ def test_a_million_short_lines_take_no_more_than_their_numbers(tmp_path, monkeyp
     assert (code, growth < 600) == (0, True), growth
 
 
+@pytest.mark.thorough
+@pytest.mark.timeout(900)
+def test_translating_and_scoring_many_lines_takes_no_more_than_few(files, monkeypatch):
+    """Lines are read, computed and written a chunk at a time; 50,000 of them held as Python strings and scores would take more."""
+    monkeypatch.chdir(files)
+    for name, lines in (("few", 3_000), ("many", 50_000)):
+        Path(name).write_text("abc\ndefa\nb\n" * (lines // 3))
+    for command in (["score", "run", "many", "many"], ["translate", "run", "many", "--greedy", "-o", "out"]):
+        code, growth, said = measured(command, warm=[[part.replace("many", "few") for part in command]])
+        assert (code, growth < 10) == (0, True), (command, growth, said)
+
+
 READ = """
 import resource, sys
 from hexapla.data.corpus import read_pairs

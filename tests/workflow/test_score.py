@@ -1,6 +1,7 @@
 """score: the probability of given targets."""
 
 import math
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from hexapla.config.decoding import Beam, Rules
 from hexapla.config.model import Learned
 from hexapla.errors import CheckpointError, ConfigError, DataError
 from hexapla.runs import Run
-from hexapla.workflow.score import Score, score
+from hexapla.workflow.score import Score, refuse_unscorable, score, score_stream
 from hexapla.workflow.translate import translate
 
 SOURCES = ["abc def", "", "a", "fed fed fed fed", "cab"]
@@ -70,6 +71,28 @@ def test_a_text_longer_than_is_read_is_named(run):
     message = refused(DataError, run, ["a"], ["a" * (most + 1)], max_source=14)
     assert message == f"target 1: {most + 1} tokens, but at most {most} of a target are scored; shorten it, or raise max_source"
     assert refused(ConfigError, run, ["a"], ["a"], max_source=0) == "max_source = 0: must be at least 1"
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 100])
+def test_a_stream_gives_what_all_at_once_gives_and_reads_no_more_than_a_chunk_ahead(chunk, run):
+    read, whole = [], score(run, SOURCES * 2, TARGETS * 2, deterministic=True)
+    pairs = (read.append(pair) or pair for pair in zip(SOURCES * 2, TARGETS * 2, strict=True))
+    for count, each in enumerate(score_stream(run, pairs, chunk=chunk, deterministic=True)):
+        assert each == whole[count]
+        assert len(read) == min(10, (count // chunk + 1) * chunk)
+    assert len(read) == 10
+    assert list(score_stream(str(run.path), iter([]))) == []
+
+
+def test_a_stream_numbers_its_pairs_from_its_first(run):
+    pairs, said = [("a", "a"), ("a", "b"), ("a", "c" * 5), ("abcd", "a")], "source 4: 4 tokens, but at most 3 of a source are scored"
+    stream = score_stream(run, pairs, chunk=3, max_source=3)
+    assert [each.length for each in islice(stream, 3)] == [2, 2, 6]
+    for refusal in (lambda: next(stream), lambda: refuse_unscorable(run, pairs, max_source=3)):
+        with pytest.raises(DataError, match=said):
+            refusal()
+    with pytest.raises(ConfigError, match="chunk = 0: must be at least 1"):
+        next(score_stream(run, pairs, chunk=0))
 
 
 def test_a_text_that_is_none_is_named(run):

@@ -1,11 +1,15 @@
 """hexapla score: how likely a model finds given translations."""
 
-from typing import Annotated
+import math
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hexapla.cli.console import say, write_lines
 from hexapla.cli.options import AsJson, BatchSize, CheckpointName, Deterministic, MaxSource, RunFolder, Threads, use_threads
+
+if TYPE_CHECKING:
+    from hexapla.workflow.score import Score
 
 
 def score(
@@ -21,22 +25,31 @@ def score(
 ) -> None:
     """Write log-probability, length in tokens and perplexity of each pair, separated by tabs; the corpus' on stderr."""
     import json
-    import math
+    from itertools import islice
 
     use_threads(threads)
-    from hexapla.data.corpus import read_pairs
+    from hexapla.data.corpus import can_be_read_again, read_pairs
     from hexapla.runs import Run
-    from hexapla.workflow.score import score as score_pairs
+    from hexapla.workflow.score import CHUNK, Score, refuse_unscorable, score_stream
 
     opened = Run.open(run, checkpoint=checkpoint)
-    pairs = list(read_pairs(source, target))  # all of it first, since files that do not match are refused before a line is written
-    scores = score_pairs(
-        opened, [s for s, _ in pairs], [t for _, t in pairs], max_source=max_source, batch_size=batch_size, deterministic=deterministic
-    )
-    if as_json:
-        rows = [{"log_prob": s.log_prob, "length": s.length, "perplexity": s.perplexity} for s in scores]
-        write_lines(json.dumps(row) for row in rows)
-    else:
-        write_lines(f"{s.log_prob:.4f}\t{s.length}\t{s.perplexity:.4f}" for s in scores)
-    log_prob, tokens = math.fsum(s.log_prob for s in scores), sum(s.length for s in scores)
-    say(f"{len(scores):,} pairs, {tokens:,} tokens: log-probability {log_prob:.2f}, perplexity {math.exp(-log_prob / max(tokens, 1)):.4f}")
+    if can_be_read_again(source, target):  # what does not match is refused before a line is written
+        refuse_unscorable(opened, read_pairs(source, target), max_source=max_source)
+    pairs = read_pairs(source, target)
+    scores = score_stream(opened, pairs, max_source=max_source, batch_size=batch_size, deterministic=deterministic, chunk=CHUNK)
+    count, tokens, log_prob = 0, 0, 0.0
+    while some := list(islice(scores, CHUNK)):
+        if as_json:
+            write_lines(json.dumps(as_object(s)) for s in some)
+        else:
+            write_lines(f"{s.log_prob:.4f}\t{s.length}\t{s.perplexity:.4f}" for s in some)
+        count, tokens = count + len(some), tokens + sum(s.length for s in some)
+        log_prob = math.fsum([log_prob, *(s.log_prob for s in some)])
+    corpus = Score(log_prob, max(tokens, 1))
+    say(f"{count:,} pairs, {tokens:,} tokens: log-probability {log_prob:.2f}, perplexity {corpus.perplexity:.4f}")
+
+
+def as_object(score: "Score") -> dict[str, float | None]:
+    """JSON has no infinity."""
+    perplexity = score.perplexity if math.isfinite(score.perplexity) else None
+    return {"log_prob": score.log_prob, "length": score.length, "perplexity": perplexity}

@@ -167,6 +167,9 @@ def line_writer(output: Path | None) -> Iterator[Callable[[Iterable[str]], None]
     if output is None:
         yield write_lines
         return
+    from hexapla.data.folder import refuse_long_name
+
+    refuse_long_name(output)
     plain = output.is_file() or not output.exists()  # a pipe or a device is written as it is
     unfinished = output.with_name(f"{output.name}.unfinished") if plain else output
     try:

@@ -4,11 +4,10 @@ import os
 from collections.abc import Iterator
 from functools import partial
 from itertools import zip_longest
-from pathlib import Path
 from typing import Literal
 
 from hexapla.data.lines import Damaged, read_lines
-from hexapla.data.opening import shown
+from hexapla.data.opening import is_plain_file, shown
 from hexapla.errors import ConfigError, DataError
 
 File = str | os.PathLike[str]
@@ -47,12 +46,16 @@ def zip_sides(source: File, target: File, *, bad_bytes: Literal["refuse", "mark"
 def different_counts(source: File, target: File, source_lines: int, target_lines: int, bad_bytes: Literal["refuse", "mark"]) -> DataError:
     from hexapla.data.inspect_alignment import parting_remark  # numpy is needed now only
 
-    plain = all(Path(file).is_file() and os.fspath(file) not in _STANDARD_INPUT for file in (source, target))
-    remark = parting_remark(zip_sides(source, target, bad_bytes=bad_bytes)) if plain else ""  # a stream cannot be read again
+    remark = parting_remark(zip_sides(source, target, bad_bytes=bad_bytes)) if can_be_read_again(source, target) else ""
     return DataError(
         f"{shown(target)}: {target_lines} lines, but {shown(source)} has {source_lines};"
         f" line i of one must translate line i of the other{remark}"
     )
+
+
+def can_be_read_again(*files: File) -> bool:
+    """Whether all are plain files, no streams."""
+    return all(is_plain_file(file) and os.fspath(file) not in _STANDARD_INPUT for file in files)
 
 
 def _read_tsv(file: File, bad_bytes: Literal["refuse", "mark"]) -> Iterator[tuple[str, str]]:

@@ -18,6 +18,8 @@ from hexapla.errors import ConfigError, HexaplaError, StorageError
 
 T = TypeVar("T")
 TOKEN_BYTES = 8
+LONGEST_NAME = 255 - len(".partial-") - 2 * TOKEN_BYTES
+"""bytes: what a file system allows, less what is put behind it while a folder is not whole yet"""
 PATIENCE = 5.0
 """seconds to wait for another process that is between two renames"""
 
@@ -53,6 +55,7 @@ def whole_folder(path: Path, *, mark: str, overwrite: bool = False, parents: boo
 def place_of(path: Path) -> Path:
     """Where a folder named `path` is or will be, links followed. Raises ConfigError: it is no place that can be renamed to."""
     place = Path(os.path.realpath(path))
+    refuse_long_name(place)
     for link in (path, *path.parents):
         if link.is_symlink() and not link.exists():
             raise ConfigError(f"{link}: is a link to {os.path.realpath(link)}, which is not there; make that folder, or remove the link")
@@ -61,6 +64,13 @@ def place_of(path: Path) -> Path:
     if place.is_mount():
         raise ConfigError(f"{path}: is a mount point, which cannot be replaced as a whole; give a folder inside it, as {path / 'new'}")
     return place
+
+
+def refuse_long_name(path: Path) -> None:
+    """Raises ConfigError: nothing more can be put behind the name while what it names is not whole yet."""
+    size = len(os.fsencode(path.name))
+    if size > LONGEST_NAME:
+        raise ConfigError(f"{path.name[:60]}...: a name of {size} bytes, but at most {LONGEST_NAME} can be written to; give a shorter one")
 
 
 def refuse_occupied(path: Path, mark: str, overwrite: bool) -> None:

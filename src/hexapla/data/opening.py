@@ -7,6 +7,7 @@ import stat
 import sys
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -56,6 +57,13 @@ def shown(file: str | os.PathLike[str]) -> str:
     if name == "-":
         return "standard input"
     return name if name.isprintable() else repr(name)[1:-1]
+
+
+def is_plain_file(file: str | os.PathLike[str]) -> bool:
+    """Whether it can be read twice: no stream, and nothing that opening would refuse as no file."""
+    with suppress(OSError, ValueError):
+        return stat.S_ISREG(os.stat(file).st_mode)  # noqa: PTH116  # a name may be bytes that pathlib would change
+    return False
 
 
 def text_blocks(file: str | os.PathLike[str]) -> Iterator[bytes]:
@@ -146,7 +154,8 @@ def _refusal(name: str, error: OSError | ValueError) -> DataError | StorageError
         case errno.ELOOP:
             return DataError(f"{name}: a symbolic link that leads back to itself; give the file itself")
         case errno.ENAMETOOLONG:
-            return DataError(f"{name[:60]}...: no such file, its name is too long; check the path")
+            short = name if len(name) <= 60 else f"{name[:60]}..."
+            return DataError(f"{short}: no such file, its name is too long; check the path")
     return StorageError(f"{name}: reading failed: {error.strerror or error}; check the disk and try again")
 
 

@@ -59,7 +59,7 @@ def evaluate(
 
 
 def is_file(system: "Run | File") -> TypeGuard[File]:
-    return isinstance(system, (str, os.PathLike)) and not Path(system).is_dir()
+    return isinstance(system, (str, os.PathLike)) and not os.path.isdir(system)  # noqa: PTH112  # a name too long is no folder either
 
 
 def named_lines(file: File) -> Named:

@@ -18,7 +18,7 @@ from hexapla.data.corpus import read_pairs
 from hexapla.data.folder import sha256_of, whole_folder
 from hexapla.data.hold_out import choose, usual_hold_out
 from hexapla.data.listing import write_listing
-from hexapla.data.opening import shown
+from hexapla.data.opening import is_plain_file, shown
 from hexapla.data.prepared import Prepared
 from hexapla.data.shards import IDS, IDS_AND_TEXT, ShardWriter, list_column, sizes_of
 from hexapla.data.texts import Texts, spool
@@ -50,7 +50,7 @@ class Corpus:
 
     def statuses(self) -> dict[File, os.stat_result]:
         """Of the plain files among them: streams have no second reading to compare with the first."""
-        return {file: Path(file).stat() for file in self.files if file != "-" and Path(file).is_file()}
+        return {file: Path(file).stat() for file in self.files if file != "-" and is_plain_file(file)}
 
 
 def prepare(

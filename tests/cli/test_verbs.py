@@ -4,6 +4,7 @@ import io
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 from itertools import pairwise
@@ -176,7 +177,9 @@ def test_score_writes_a_line_for_a_pair_and_the_corpus_on_stderr(folder, capsys)
     for log_prob, length, perplexity in rows:
         assert math.exp(-float(log_prob) / int(length)) == pytest.approx(float(perplexity), rel=1e-3)
     total, tokens = sum(float(row[0]) for row in rows), sum(int(row[1]) for row in rows)
-    assert f"60 pairs, {tokens:,} tokens: log-probability {total:.2f}, perplexity {math.exp(-total / tokens):.2f}" in err
+    words = re.fullmatch(rf"60 pairs, {tokens:,} tokens: log-probability (\S+), perplexity (\S+)", err.strip())
+    assert words
+    assert [float(number) for number in words.groups()] == pytest.approx([total, math.exp(-total / tokens)], rel=1e-3)
     assert run(["score", f"{folder}/run", f"{folder}/s", f"{folder}/t", "--json"]) == 0
     objects = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [f"{each['log_prob']:.4f}" for each in objects] == [row[0] for row in rows]

@@ -37,7 +37,7 @@ from hexapla.objectives.sequence import transduction
 from hexapla.training.hooks import Hook
 from hexapla.training.trainer import Trainer
 from hexapla.workflow import demo
-from machine import append, where
+from machine import append, peak_mb, where
 
 UPDATES = {"tiny": 8, "small": 6, "paper_base": 2}
 """of one contestant's turn"""
@@ -213,11 +213,6 @@ def compared(work: Work, names: Sequence[str], rounds: int) -> dict[str, dict[st
     return found
 
 
-def peak_so_far() -> float:
-    """MB of this process alone; what getrusage says of a child begins with its parent's."""
-    return next(int(line.split()[1]) for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")) / 1024
-
-
 def peak(size: str, name: str, asked: argparse.Namespace) -> float:
     """MB of a process that trains this one alone."""
     command = [sys.executable, __file__, size, "--only", *name.split(), "--data", str(asked.data), "--threads", str(asked.threads)]
@@ -274,7 +269,7 @@ def main() -> None:
                 continue
             ways = compared(work, names, asked.rounds)
             if asked.peak:
-                print(json.dumps({"peak_mb": peak_so_far()}))
+                print(json.dumps({"peak_mb": peak_mb()}))
                 continue
             answer = {
                 "size": size,

@@ -41,7 +41,7 @@ def transformers(causal: bool, kernel: str) -> Callable[[Any], Any]:
     from transformers import MarianConfig
     from transformers.models.marian.modeling_marian import MarianAttention
 
-    config = MarianConfig(d_model=D_MODEL, attn_implementation=kernel)
+    config = MarianConfig(**{"d_model": D_MODEL, "attn_implementation": kernel})
     attention = MarianAttention(D_MODEL, HEADS, is_decoder=causal, is_causal=causal, config=config)
 
     def attend(x: Any) -> Any:

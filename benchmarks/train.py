@@ -27,6 +27,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from hexapla import hardware
 from hexapla.config.presets import PRESETS
 from hexapla.config.run import RunConfig
 from hexapla.config.training import Constant
@@ -65,7 +66,7 @@ class Hexapla(Hook):
         config = replace(work.config.training, precision=precision, steps=10**9)
         self.work, self.waited = work, 0.0
         objective = transduction(config.label_smoothing)
-        self.trainer = Trainer(build(work.config), objective, config, d_model=work.config.model.d_model, hooks=[self])
+        self.trainer = Trainer(build(work.config).to(hardware.device()), objective, config, d_model=work.config.model.d_model, hooks=[self])
 
     def epoch(self, _epoch: int, start: int) -> Iterator[Batch]:
         for rows in self.work.rows[start:]:
@@ -87,14 +88,15 @@ class Other:
     """A plain training loop around another's model: logits from source and target ids."""
 
     def __init__(self, work: Work, precision: str, model: nn.Module, logits: Callable[[Any, Any], Any]):
-        self.work, self.model, self.logits = work, model.train(), logits
+        self.device = hardware.device()
+        self.work, self.model, self.logits = work, model.train().to(self.device), logits
         self.bf16 = precision == "bf16"
         self.optimiser = torch.optim.AdamW(model.parameters(), lr=RATE, betas=(0.9, 0.98), eps=1e-9, weight_decay=0.0, fused=True)
 
     def turn(self) -> None:
         pad = self.work.config.model.specials.pad
-        for batch in self.work.loaded:
-            with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.bf16):
+        for batch in (loaded.to(self.device) for loaded in self.work.loaded):
+            with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.bf16):
                 logits = self.logits(batch.source, batch.target[:, :-1])
                 gold = batch.target[:, 1:].flatten()
                 loss = F.cross_entropy(logits.flatten(0, 1), gold, ignore_index=pad, label_smoothing=SMOOTHING)
@@ -155,12 +157,13 @@ class TorchTransformer(nn.Module):
         return self.dropout(self.embedding(ids) * self.scale + self.positions[: ids.shape[1]])
 
     def forward(self, source: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        padding = torch.zeros(source.shape, device=source.device).masked_fill(source == self.pad, -torch.inf)
         hidden = self.transformer(
             self.embed(source),
             self.embed(target),
-            tgt_mask=nn.Transformer.generate_square_subsequent_mask(target.shape[1]),
-            src_key_padding_mask=torch.zeros(source.shape).masked_fill(source == self.pad, -torch.inf),
-            memory_key_padding_mask=torch.zeros(source.shape).masked_fill(source == self.pad, -torch.inf),
+            tgt_mask=nn.Transformer.generate_square_subsequent_mask(target.shape[1], device=source.device),
+            src_key_padding_mask=padding,
+            memory_key_padding_mask=padding,
             tgt_is_causal=True,
         )
         return F.linear(hidden, self.embedding.weight)

@@ -45,7 +45,7 @@ def test_bf16_is_near_fp32():
     full, half = (trainer_on(torch.device("cuda"), precision=precision) for precision in ("fp32", "bf16"))
     for _ in range(5):
         one, other = full.update([batch()]), half.update([batch()])
-    assert other["loss"] == pytest.approx(one["loss"], rel=0.02)
+        assert other["loss"] == pytest.approx(one["loss"], rel=0.02)
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])

@@ -106,7 +106,7 @@ class Run:
         self.refuse_other_origin(folder, verify(folder, but={WEIGHTS}))
         model = build(self.config)
         put(model, weights)
-        return model.eval()
+        return model.lay_out_for_decoding().eval()
 
     def origin(self) -> dict[str, Any]:
         """What a checkpoint keeps in its state of the run that it was trained in: the weights mean nothing with another."""

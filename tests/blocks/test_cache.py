@@ -21,7 +21,7 @@ def test_append_puts_new_positions_after_the_old_and_returns_all():
 @pytest.mark.parametrize("rows", [[1, 0], [1, 1], [0], [0, 0, 1, 1, 1], []], ids=str)
 def test_reorder_takes_the_rows_named(rows):
     keys, values = torch.randn(2, 3, 5, 4), torch.randn(2, 3, 5, 6)
-    cache = Cache(keys, values)
+    cache = Cache(keys.clone(), values.clone())
     cache.reorder(torch.tensor(rows, dtype=torch.long))
     assert all(torch.equal(kept, whole[rows]) for kept, whole in zip(cache.filled(), (keys, values), strict=True))
 

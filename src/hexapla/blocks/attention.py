@@ -11,6 +11,7 @@ from hexapla import hardware
 from hexapla.axes import Bool, Float, Hidden, Tensor
 from hexapla.blocks.cache import Cache
 from hexapla.blocks.dropout import dropped
+from hexapla.blocks.layout import project
 from hexapla.blocks.mask import EVERYTHING, Mask
 from hexapla.config.attention import AttentionConfig
 
@@ -45,6 +46,7 @@ def attend(
     weights (B H T S) before that. What is asked decides whether torch's fused kernel or the formula written out serves it.
     """
     seen = mask.dense(q.shape[-2], k.shape[-2], q.device)
+    bias = sum_of(bias, mask.added)
     bias = None if bias is None else bias.to(q.dtype)
     if record is None and softcap is None and not hardware.written_out(q.device, q.shape[-2] * k.shape[-2], dropout):
         causal = mask.plain_causal and bias is None and q.shape[-2] == k.shape[-2]
@@ -61,6 +63,10 @@ def attend(
     if record is not None:
         record(weights)
     return (dropped(weights, dropout) if dropout else weights) @ v
+
+
+def sum_of(bias: Tensor | None, added: Tensor | None) -> Tensor | None:
+    return bias if added is None else added if bias is None else bias + added
 
 
 def combine(bias: Tensor | None, seen: Tensor | None) -> Tensor | None:
@@ -91,19 +97,25 @@ class Attention(nn.Module):
         self.output = nn.Linear(self.heads * d_v, d_model, bias=config.bias)
 
     def keys_values(self, x: Hidden) -> tuple[Float[Tensor, "B G T K"], Float[Tensor, "B G T W"]]:
-        return split(self.key(x), self.kv_heads), split(self.value(x), self.kv_heads)
+        keys, values = project(x, self.key, self.value)
+        return split(keys, self.kv_heads), split(values, self.kv_heads)
 
     def read(self, x: Hidden, keys: Float[Tensor, "B G S K"], values: Float[Tensor, "B G S W"], mask: Mask = EVERYTHING) -> Hidden:
-        q = split(self.query(x), self.heads)
+        return self.gather(split(self.query(x), self.heads), keys, values, mask)
+
+    def gather(
+        self, q: Float[Tensor, "B H T K"], keys: Float[Tensor, "B G S K"], values: Float[Tensor, "B G S W"], mask: Mask
+    ) -> Hidden:
         heads = attend(q, keys, values, mask, dropout=self.dropout if self.training else 0.0, record=self.record)
         return self.output(heads.transpose(1, 2).flatten(2))  # (B H T W) -> (B T H·W) -> (B T D)
 
     def forward(self, x: Hidden, mask: Mask = EVERYTHING, cache: Cache | None = None) -> Hidden:
         """x attends to itself, and to the positions in `cache`, which it joins."""
-        keys, values = self.keys_values(x)
+        q, k, v = project(x, self.query, self.key, self.value)
+        keys, values = split(k, self.kv_heads), split(v, self.kv_heads)
         if cache is not None:
             keys, values = cache.append(keys, values)
-        return self.read(x, keys, values, mask)
+        return self.gather(split(q, self.heads), keys, values, mask)
 
     if TYPE_CHECKING:
         __call__ = forward

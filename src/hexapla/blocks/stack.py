@@ -47,9 +47,11 @@ class Decoder(nn.Module):
         """The source's keys and values, layer by layer."""
         return [cast(DecoderLayer, layer).project(memory) for layer in self.layers]
 
-    def forward(self, x: Hidden, memory: Sequence[Cache], memory_mask: Mask, caches: Sequence[Cache] | None = None) -> Hidden:
+    def forward(
+        self, x: Hidden, memory: Sequence[Cache], memory_mask: Mask, mask: Mask = CAUSAL, caches: Sequence[Cache] | None = None
+    ) -> Hidden:
         for layer, source, cache in zip(self.layers, memory, caches or [None] * len(memory), strict=True):
-            x = layer(x, CAUSAL, source, memory_mask, cache)
+            x = layer(x, mask, source, memory_mask, cache)
         return self.norm(x)
 
     if TYPE_CHECKING:

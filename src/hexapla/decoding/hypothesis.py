@@ -38,6 +38,8 @@ class Live:
     """of ids; -inf marks a row that stands empty because fewer continuations exist than the search may keep"""
     limits: Int[Tensor, " N"]
     """tokens that each row may have at most, unless its prefix is longer"""
+    soonest: int
+    """no limit is below it"""
 
     @property
     def length(self) -> int:
@@ -74,4 +76,4 @@ class Candidates:
         rows = self.rows.gather(1, chosen).flatten()
         log_probs = self.log_probs.gather(1, chosen).masked_fill(~goes_on.gather(1, chosen), -torch.inf).flatten()
         ids = torch.cat([live.ids.index_select(0, rows), self.ids.gather(1, chosen).flatten()[:, None]], dim=1)
-        return Live(live.sentences, ids, log_probs, live.limits.index_select(0, rows)), rows
+        return Live(live.sentences, ids, log_probs, live.limits.index_select(0, rows), live.soonest), rows

@@ -20,11 +20,13 @@ Rule = Callable[[RowLogits, Live], None]
 def suppress(ids: Sequence[int]) -> Rule:
     """These ids are never written. Raises ConfigError when applied: one that the vocabulary does not have."""
 
+    columns, last = torch.tensor(ids), max(ids)
+
     def rule(log_probs: RowLogits, live: Live) -> None:
         vocab = log_probs.shape[1]
-        if max(ids) >= vocab:
-            raise ConfigError(f"rules.suppress = {max(ids)}: the target vocabulary's ids are 0 to {vocab - 1}")
-        log_probs[:, list(ids)] = -torch.inf
+        if last >= vocab:
+            raise ConfigError(f"rules.suppress = {last}: the target vocabulary's ids are 0 to {vocab - 1}")
+        log_probs.index_fill_(1, columns.to(log_probs.device), -torch.inf)
 
     return rule
 
@@ -75,6 +77,10 @@ class Rulebook:
 
         Those are the rows at their limit for which something else than the end would have been likelier.
         """
+        if self.longest <= live.length < live.soonest:
+            for rule in self.rules:
+                rule(log_probs, live)
+            return torch.zeros(len(log_probs), dtype=torch.bool, device=log_probs.device)
         forced = self.forced(live)
         rows = (forced >= 0).nonzero()[:, 0]
         own = log_probs[rows, forced[rows]]

@@ -78,7 +78,8 @@ def limits(source: SourceIds, pad: int, rules: Rules) -> Int[Tensor, " B"]:
 def start(source: SourceIds, limits: Int[Tensor, " B"], bos: int) -> Live:
     """One row a sentence: all rows of a beam would begin alike, so the first step is made once for them."""
     first = torch.full((len(source), 1), bos, device=source.device)
-    return Live(list(range(len(source))), first, torch.zeros(len(source), device=source.device), limits)
+    soonest = int(limits.min()) if len(limits) else 0
+    return Live(list(range(len(source))), first, torch.zeros(len(source), device=source.device), limits, soonest)
 
 
 def collect(
@@ -95,15 +96,19 @@ def collect(
 
 
 def without_done(live: Live, rows: RowIds, finished: list[list[Hypothesis]], width: int) -> tuple[Live, Int[Tensor, " N1"]]:
-    """Only the sentences whose search goes on."""
+    """Only the sentences whose search goes on. The last ones take the places of those that leave, so that few have to move."""
     each = live.rows_each
     possible = (live.log_probs > -torch.inf).view(-1, each).any(dim=1).tolist()
-    kept = [block for block, sentence in enumerate(live.sentences) if possible[block] and len(finished[sentence]) < width]
-    if len(kept) == len(live.sentences):
+    done = [block for block, sentence in enumerate(live.sentences) if not possible[block] or len(finished[sentence]) >= width]
+    if not done:
         return live, rows
+    count = len(live.sentences) - len(done)
+    leaving = set(done)
+    last = (block for block in range(count, len(live.sentences)) if block not in leaving)
+    kept = [block if block not in leaving else next(last) for block in range(count)]
     index = (torch.tensor(kept, dtype=torch.long, device=rows.device)[:, None] * each + torch.arange(each, device=rows.device)).flatten()
     sentences = [live.sentences[block] for block in kept]
-    return Live(sentences, live.ids[index], live.log_probs[index], live.limits[index]), rows[index]
+    return Live(sentences, live.ids[index], live.log_probs[index], live.limits[index], live.soonest), rows[index]
 
 
 def move(state: State, rows: RowIds, count: int) -> None:

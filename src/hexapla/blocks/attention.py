@@ -103,9 +103,7 @@ class Attention(nn.Module):
     def read(self, x: Hidden, keys: Float[Tensor, "B G S K"], values: Float[Tensor, "B G S W"], mask: Mask = EVERYTHING) -> Hidden:
         return self.gather(split(self.query(x), self.heads), keys, values, mask)
 
-    def gather(
-        self, q: Float[Tensor, "B H T K"], keys: Float[Tensor, "B G S K"], values: Float[Tensor, "B G S W"], mask: Mask
-    ) -> Hidden:
+    def gather(self, q: Float[Tensor, "B H T K"], keys: Float[Tensor, "B G S K"], values: Float[Tensor, "B G S W"], mask: Mask) -> Hidden:
         heads = attend(q, keys, values, mask, dropout=self.dropout if self.training else 0.0, record=self.record)
         return self.output(heads.transpose(1, 2).flatten(2))  # (B H T W) -> (B T H·W) -> (B T D)
 

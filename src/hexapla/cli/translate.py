@@ -14,7 +14,7 @@ import typer
 
 from hexapla.cli.console import say, write_lines
 from hexapla.cli.decoding import chosen_rules, chosen_strategy
-from hexapla.cli.options import BatchSize, CheckpointName, Deterministic, MaxSource, RunFolder, Threads, use_threads
+from hexapla.cli.options import BatchSize, CheckpointName, Deterministic, MaxSource, RunFolder, Threads, keep_memory, use_threads
 
 if TYPE_CHECKING:
     from hexapla.workflow.translate import Translation
@@ -57,6 +57,12 @@ def translate(
     checkpoint: CheckpointName = "best",
     deterministic: Deterministic = False,
     batch_size: BatchSize = 64,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            "--workers", metavar="N", min=1, help="Processes that translate beside each other; unset: one a processor for much text."
+        ),
+    ] = None,
     threads: Threads = None,
 ) -> None:
     """Translate text line by line: exactly one line out for each line in, a blank one for a blank one."""
@@ -64,7 +70,8 @@ def translate(
         beam=beam, greedy=greedy, sample=sample, penalty=penalty, length_penalty=length_penalty,
         temperature=temperature, top_k=top_k, top_p=top_p, seed=seed,
     )  # fmt: skip
-    use_threads(threads)
+    use_threads(1 if workers is not None and workers > 1 else threads)  # what is forked must not have used several: each sets its own
+    keep_memory()
     from hexapla.runs import Run
     from hexapla.workflow.translate import translate_stream
 
@@ -81,6 +88,7 @@ def translate(
     stream = translate_stream(
         opened, lines_of(files or ["-"]), strategy,
         rules=rules, n_best=n_best, prefix=prefix, batch_size=batch_size, deterministic=deterministic, chunk=chunk,
+        workers=1 if workers is None and threads is not None else workers, threads=threads or 1,
     )  # fmt: skip
     counts = Counts()
     with line_writer(output) as write:

@@ -42,7 +42,8 @@ def search(
     state, live = model.begin(source), start(source, limits(source, specials.pad, rules), specials.bos)
     finished: list[list[Hypothesis]] = [[] for _ in source]
     while live.sentences:
-        log_probs = model.step(live.ids[:, -1], state).float().log_softmax(dim=-1)
+        logits = model.step(live.ids[:, -1], state).float()
+        log_probs = torch.log_softmax(logits, dim=-1, out=logits)  # the largest tensor of all: no second one beside it
         if log_probs[:, specials.eos].isnan().any():  # the softmax makes a row NaN as a whole
             raise CheckpointError(NOT_A_NUMBER.format(live.length + 1))
         cut = rulebook.apply(log_probs, live)

@@ -29,7 +29,7 @@ class Transducer(Protocol[S]):
         ...
 
     def step(self, ids: RowIds, state: S) -> RowLogits:
-        """Read one more id of each hypothesis; returns the logits of the next. The state moves on."""
+        """Read one more id of each hypothesis; returns the logits of the next, the caller's to overwrite. The state moves on."""
         ...
 
     def __call__(self, source: SourceIds, target: TargetIds) -> Logits:

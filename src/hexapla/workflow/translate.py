@@ -1,11 +1,14 @@
 """translate: lines in, lines out, one for one."""
 
+import os
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import Any, Self
 
 import torch
 
@@ -20,11 +23,14 @@ from hexapla.errors import CheckpointError, ConfigError, DataError
 from hexapla.runs import Run
 from hexapla.training.memory import enough_memory_for
 from hexapla.workflow.alone import alone
+from hexapla.workflow.workers import Workers
 
 LESS_AT_ONCE = "lower --batch-size, or the width of the beam (in training: training.validation.width)"
 BREAKS = str.maketrans("\n\r\0", "   ")
 MOST_POSITIONS = 2**14
 """source positions, padded, times the rows that read them: what a search remembers in each decoder layer"""
+BATCHES_EACH = 2
+"""from so many batches a worker on, workers are worth their start where nobody says how many"""
 
 
 @dataclass(frozen=True)
@@ -77,27 +83,69 @@ def translate(
     if isinstance(lines, str):
         raise ConfigError("lines is one string; give a list of lines, as in translate(run, [line])")
     checked_count("batch_size", batch_size)
-    run = run if isinstance(run, Run) else Run.open(run)
-    strategy, rules = strategy or run.config.decoding, within_positions(run, rules or run.config.rules)
-    check(strategy, rules, n_best)
-    start = prefix_ids(run, prefix, rules)
-    ids = encoded(run, lines, first_line)
-    spoken = [i for i, row in enumerate(ids) if row]
-    read = {i: ids[i][: rules.max_source] for i in spoken}
-    results = [Translation("", blank=True)] * len(lines)
-    rows_each = strategy.width if isinstance(strategy, Beam) else n_best
-    together = {"batch_size": 1 if deterministic else batch_size, "batch_tokens": MOST_POSITIONS // rows_each}
-    for batch in in_length_order([len(read[i]) for i in spoken], **together):
-        rows = [spoken[j] for j in batch]
-        source = collate([read[i] for i in rows], [[] for _ in rows], run.model.specials).source.to(device_of(run))
-        size = f"{len(rows)} lines at once, the longest line {first_line + rows[0]} with {len(read[rows[0]]):,} tokens"
-        with alone(deterministic), fault_of(run), enough_memory_for(lambda size=size: size, LESS_AT_ONCE):
-            found = search(run.model, source, strategy, rules, n_best=n_best, prefixes=[start] * len(rows))
-        for i, hypotheses in zip(rows, found, strict=True):
-            if not hypotheses:
-                raise ConfigError(f"line {first_line + i}: the rules leave nothing to write; loosen min_length, no_repeat or suppress")
-            results[i] = as_translation(run, hypotheses, n_best, left_out=len(ids[i]) - len(read[i]))
-    return results
+    searching = Searching.of(run, strategy, rules, n_best=n_best, prefix=prefix, batch_size=batch_size, deterministic=deterministic)
+    return searching.translate(lines, first_line, partial(map, searching.search))
+
+
+Mapped = Callable[[Sequence[Any]], Iterator[Any]]
+"""`Searching.search` of each job in their order, here or in other processes"""
+
+
+@dataclass(frozen=True)
+class Searching:
+    """A run and all that was asked for, checked."""
+
+    run: Run
+    strategy: Strategy
+    rules: Rules
+    n_best: int
+    start: list[int]
+    """how the ids of every output must begin"""
+    batch_size: int
+    deterministic: bool
+
+    @classmethod
+    def of(
+        cls,
+        run: Run | str | Path,
+        strategy: Strategy | None,
+        rules: Rules | None,
+        *,
+        n_best: int,
+        prefix: str | None,
+        batch_size: int,
+        deterministic: bool,
+    ) -> Self:
+        run = run if isinstance(run, Run) else Run.open(run)
+        strategy, rules = strategy or run.config.decoding, within_positions(run, rules or run.config.rules)
+        check(strategy, rules, n_best)
+        return cls(run, strategy, rules, n_best, prefix_ids(run, prefix, rules), batch_size, deterministic)
+
+    def translate(self, lines: Sequence[str], first_line: int, mapped: Mapped) -> list[Translation]:
+        ids = encoded(self.run, lines, first_line)
+        spoken = [i for i, row in enumerate(ids) if row]
+        read = {i: ids[i][: self.rules.max_source] for i in spoken}
+        results = [Translation("", blank=True)] * len(lines)
+        rows_each = self.strategy.width if isinstance(self.strategy, Beam) else self.n_best
+        together = {"batch_size": 1 if self.deterministic else self.batch_size, "batch_tokens": MOST_POSITIONS // rows_each}
+        batches = [[spoken[j] for j in batch] for batch in in_length_order([len(read[i]) for i in spoken], **together)]
+        jobs = [[first_line + rows[0], [read[i] for i in rows]] for rows in batches]
+        for rows, found in zip(batches, mapped(jobs), strict=True):
+            for i, outputs in zip(rows, found, strict=True):
+                if not outputs:
+                    raise ConfigError(f"line {first_line + i}: the rules leave nothing to write; loosen min_length, no_repeat or suppress")
+                hypotheses = [Hypothesis(tuple(output), *rest) for output, *rest in outputs]
+                results[i] = as_translation(self.run, hypotheses, self.n_best, left_out=len(ids[i]) - len(read[i]))
+        return results
+
+    def search(self, job: tuple[int, list[list[int]]]) -> list[list[tuple[Any, ...]]]:
+        """The fields of the hypotheses of each row of ids, of which the first is the longest, and that of line job[0]."""
+        line, rows = job
+        source = collate(rows, [[] for _ in rows], self.run.model.specials).source.to(device_of(self.run))
+        size = f"{len(rows)} lines at once, the longest line {line} with {len(rows[0]):,} tokens"
+        with alone(self.deterministic), fault_of(self.run), enough_memory_for(lambda: size, LESS_AT_ONCE):
+            found = search(self.run.model, source, self.strategy, self.rules, n_best=self.n_best, prefixes=[self.start] * len(rows))
+        return [[(h.ids, h.log_prob, h.score, h.truncated) for h in hypotheses] for hypotheses in found]
 
 
 def translate_stream(
@@ -111,16 +159,44 @@ def translate_stream(
     batch_size: int = 64,
     deterministic: bool = False,
     chunk: int = 1024,
+    workers: int | None = 1,
+    threads: int = 1,
 ) -> Iterator[Translation]:
-    """`translate` over any number of lines in flat memory: `chunk` lines are read, sorted by length and translated at a time."""
+    """`translate` over any number of lines in flat memory: `chunk` lines are read, sorted by length and translated at a time.
+
+    With more than one of `workers`, batches are searched by so many processes of `threads` threads each, forked from this one once the
+    first lines are there. Unset, there is one for each processor, where the first chunk has enough for them to do (`worth_workers`).
+    """
     checked_count("chunk", chunk)
-    run, lines, done = run if isinstance(run, Run) else Run.open(run), iter(lines), 0
-    while some := list(islice(lines, chunk)):
-        yield from translate(
-            run, some, strategy, rules=rules, n_best=n_best, prefix=prefix, batch_size=batch_size, deterministic=deterministic,
-            first_line=done + 1,
-        )  # fmt: skip
-        done += len(some)
+    if workers is not None:
+        checked_count("workers", workers)
+    searching = Searching.of(run, strategy, rules, n_best=n_best, prefix=prefix, batch_size=batch_size, deterministic=deterministic)
+    lines, done = iter(lines), 0
+    some = list(islice(lines, chunk))
+    with searched_by(searching, worth_workers(len(some), batch_size) if workers is None else workers, threads) as mapped:
+        while some:
+            yield from searching.translate(some, done + 1, mapped)
+            done += len(some)
+            some = list(islice(lines, chunk))
+
+
+@contextmanager
+def searched_by(searching: Searching, workers: int, threads: int) -> Iterator[Mapped]:
+    """Raises ConfigError: several workers where a process cannot be forked."""
+    if workers == 1:
+        yield partial(map, searching.search)
+        return
+    if not hasattr(os, "fork") or device_of(searching.run).type != "cpu":
+        raise ConfigError(f"workers = {workers}: processes that share a model need fork and a CPU, which are not here; give 1")
+    with Workers(workers, searching.search, threads=threads) as several:
+        yield several.map
+
+
+def worth_workers(lines: int, batch_size: int) -> int:
+    """One for each processor that this process may use, where each has some batches to search; two processes of one thread do in the
+    time of one with two threads 1.5 times as much, but must be forked first. See benchmarks/decode.py."""
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+    return processors if hasattr(os, "fork") and lines >= BATCHES_EACH * batch_size * processors else 1
 
 
 def is_blank(line: str) -> bool:

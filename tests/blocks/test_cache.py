@@ -40,3 +40,22 @@ def test_attention_in_parts_equals_attention_at_once(parts, kv_heads):
     found = torch.cat([module(part, CAUSAL, cache) for part in x.split(parts, dim=1)], dim=1)
     torch.testing.assert_close(found, module(x, CAUSAL))
     assert cache.filled()[0].shape == (2, kv_heads, 5, 2)
+
+
+def test_rows_that_leave_and_room_that_grows_keep_what_was_appended():
+    draw, cache = torch.Generator().manual_seed(1), Cache()
+    expected = torch.empty(5, 2, 0, 3)
+    for step in range(40):
+        new = torch.randn(len(expected), 2, 1, 3, generator=draw)
+        expected = torch.cat([expected, new], dim=2)
+        keys, values = cache.append(new, -new)
+        assert torch.equal(keys, expected)
+        assert torch.equal(values, -expected)
+        if step in (3, 20, 33):
+            rows = torch.randperm(len(expected), generator=draw)[:-1]
+            expected = expected[rows]
+            cache.reorder(rows)
+        if step == 25:
+            rows = torch.tensor([0, 0, 2, 1, 1, 0])
+            expected = expected[rows]
+            cache.reorder(rows)

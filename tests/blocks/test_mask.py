@@ -43,3 +43,15 @@ def test_reordering_takes_the_rows_of_the_batch_and_leaves_the_rest():
     assert torch.equal(mask.keys, KEYS[[1, 1, 0]])
     assert (mask.causal, mask.window) == (True, 3)
     assert CAUSAL.reorder(torch.tensor([0])) is CAUSAL
+
+
+def test_a_mask_for_many_calls_is_the_same_mask():
+    keys = torch.tensor([[True, True, False], [True, False, False]])
+    ready = Mask(keys=keys).for_many_calls()
+    assert ready.added is not None
+    assert torch.equal(ready.added[:, 0, 0] == 0, keys)
+    assert torch.equal(ready.reorder(torch.tensor([1, 0])).added, ready.added.flip(0))
+    assert Mask(keys=torch.ones(2, 3, dtype=torch.bool)).for_many_calls() == EVERYTHING
+    blind = Mask(keys=torch.tensor([[True], [False]]))
+    assert blind.for_many_calls() is blind
+    assert CAUSAL.for_many_calls() is CAUSAL

@@ -25,7 +25,7 @@ from forgetful import Forgetful
 from hexapla.config.decoding import Beam, Rules, Sample
 from hexapla.decoding.score import forced_log_probs
 from hexapla.decoding.search import search
-from hexapla.decoding.strategy import largest
+from hexapla.decoding.strategy import first_largest, largest
 from hexapla.errors import CheckpointError, ConfigError
 from reference import search as plain
 
@@ -150,13 +150,21 @@ def test_of_equally_likely_continuations_the_better_row_s_then_the_lower_id_come
 
 def test_the_largest_come_in_order_equals_by_place():
     draw = random.Random(0)
-    for count, size in [(4, 300), (1, 200), (7, 7), (9, 400)]:
+    for count, size in [(4, 300), (1, 200), (7, 7), (9, 400), (3, 640), (9, 1000)]:
         rows = [[float(draw.randrange(2 * size)) for _ in range(size)] for _ in range(40)]  # a few equals, also across the last place
         values, places = largest(torch.tensor(rows), count)
         for row, found, at in zip(rows, values.tolist(), places.tolist(), strict=True):
             expected = [i for _, i in sorted((-value, i) for i, value in enumerate(row))][:count]
             assert at == expected
             assert found == [row[i] for i in expected]
+
+
+@pytest.mark.parametrize("size", [5, 64, 130, 192, 640])
+def test_the_first_of_the_largest_is_found(size):
+    values = torch.randint(0, 9, (40, size), generator=torch.Generator().manual_seed(size)).float()
+    best, place = first_largest(values)
+    expected = [(max(row), row.index(max(row))) for row in values.tolist()]
+    assert list(zip(best[:, 0].tolist(), place[:, 0].tolist(), strict=True)) == expected
 
 
 def log_probs_in_float32(logits):

@@ -1,7 +1,5 @@
 """Where weights lie in memory. What they are, and their names, stay as they were."""
 
-from itertools import pairwise
-
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -11,27 +9,25 @@ from hexapla.axes import Float, Tensor
 
 def project(x: Float[Tensor, "*B D"], *linears: nn.Linear) -> tuple[Float[Tensor, "*B _"], ...]:
     """x through each of `linears`: by one product where their weights lie side by side and no gradient is wanted of each."""
-    if torch.is_grad_enabled() or not side_by_side(linears):
+    if torch.is_grad_enabled():
         return tuple(linear(x) for linear in linears)
-    sizes = [linear.out_features for linear in linears]
-    first, total = linears[0], sum(sizes)
-    weight = first.weight.as_strided((total, first.in_features), first.weight.stride())
-    bias = None if first.bias is None else first.bias.as_strided((total,), (1,))
-    return F.linear(x, weight, bias).split(sizes, dim=-1)
+    weights, biases = [linear.weight for linear in linears], [linear.bias for linear in linears]
+    sizes = [len(weight) for weight in weights]
+    total = sum(sizes)
+    if not side_by_side(weights, sizes) or weights[0].stride(1) < total or not (biases[0] is None or side_by_side(biases, sizes)):
+        return tuple(linear(x) for linear in linears)
+    weight = weights[0].as_strided((total, x.shape[-1]), weights[0].stride())
+    return F.linear(x, weight, None if biases[0] is None else biases[0].as_strided((total,), (1,))).split(sizes, dim=-1)
 
 
-def side_by_side(linears: tuple[nn.Linear, ...]) -> bool:
-    """Whether each one's weight begins where the one before it ends, as `lay_side_by_side` has it. A conversion takes them apart."""
-    return linears[0].weight.stride(1) >= sum(linear.out_features for linear in linears) and all(
-        left.weight.stride() == right.weight.stride()
-        and follows(left.weight, right.weight)
-        and (left.bias is None if right.bias is None else left.bias is not None and follows(left.bias, right.bias))
-        for left, right in pairwise(linears)
-    )
-
-
-def follows(left: Tensor, right: Tensor) -> bool:
-    return left.stride(0) == 1 and right.data_ptr() == left.data_ptr() + len(left) * left.element_size()
+def side_by_side(parts: list[nn.Parameter], sizes: list[int]) -> bool:
+    """Whether each begins in memory where the one before it ends, as `lay_side_by_side` has it. A conversion takes them apart."""
+    place, stride = parts[0].data_ptr(), parts[0].stride()
+    for part, size in zip(parts, sizes, strict=True):
+        if part.data_ptr() != place or part.stride() != stride:
+            return False
+        place += size * part.element_size()
+    return stride[0] == 1
 
 
 def lay_side_by_side(*linears: nn.Linear) -> None:

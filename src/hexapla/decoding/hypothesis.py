@@ -71,9 +71,13 @@ class Candidates:
         """The first `width` that go on, as the next live rows, and the row each came from. Where fewer go on, empty rows follow."""
         count = self.ids.shape[1]
         goes_on = (self.ids != eos) & (self.log_probs > -torch.inf)
+        log_probs = self.log_probs.where(goes_on, -torch.inf)
+        if count == width == 1:  # nothing to choose from
+            ids = torch.cat([live.ids.index_select(0, self.rows[:, 0]), self.ids], dim=1)
+            return Live(live.sentences, ids, log_probs[:, 0], live.limits, live.soonest), self.rows[:, 0]
         order = torch.arange(count, device=self.ids.device).expand_as(self.ids)
         chosen = torch.where(goes_on, order, order + count).argsort(dim=1)[:, :width]
         rows = self.rows.gather(1, chosen).flatten()
-        log_probs = self.log_probs.gather(1, chosen).masked_fill(~goes_on.gather(1, chosen), -torch.inf).flatten()
         ids = torch.cat([live.ids.index_select(0, rows), self.ids.gather(1, chosen).flatten()[:, None]], dim=1)
+        log_probs = log_probs.gather(1, chosen).flatten()
         return Live(live.sentences, ids, log_probs, live.limits.index_select(0, rows), live.soonest), rows

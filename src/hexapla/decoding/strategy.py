@@ -37,7 +37,7 @@ class BeamChooser:
         vocab, sentences, each = log_probs.shape[1], len(live.sentences), live.rows_each
         total = log_probs.add_(live.log_probs[:, None]).view(sentences, each * vocab)
         # Twice the width, since as many as `width` of them may end here while the beam goes on full. One row ends with its sentence.
-        best, flat = largest(total, 1 if self.width == 1 else min(2 * self.width, each * vocab))
+        best, flat = first_largest(total) if self.width == 1 else largest(total, min(2 * self.width, each * vocab))
         first_row = torch.arange(sentences, device=flat.device)[:, None] * each
         return Candidates(rows=flat // vocab + first_row, ids=flat % vocab, log_probs=best)
 
@@ -60,6 +60,17 @@ def largest(values: Float[Tensor, "A M"], count: int) -> tuple[Float[Tensor, "A 
         ordered = values[tied].sort(dim=1, descending=True, stable=True)
         best[tied], places[tied] = ordered.values[:, : best.shape[1]], ordered.indices[:, : best.shape[1]]
     return best[:, :count], places[:, :count]
+
+
+def first_largest(values: Float[Tensor, "A M"]) -> tuple[Float[Tensor, "A 1"], Int[Tensor, "A 1"]]:
+    """The largest; of equal ones the first."""
+    whole = values.shape[1] // GROUP
+    if not whole or values.shape[1] % GROUP:
+        return values.max(dim=1, keepdim=True)
+    grouped = values.view(len(values), whole, GROUP)
+    group = grouped.amax(dim=2).max(dim=1, keepdim=True).indices
+    best, place = grouped.gather(1, group[:, :, None].expand(-1, -1, GROUP)).max(dim=2)
+    return best, group * GROUP + place
 
 
 def in_two_passes(values: Float[Tensor, "A M"], count: int) -> tuple[Float[Tensor, "A C"], Int[Tensor, "A C"]]:

@@ -45,7 +45,7 @@ class DecoderLayer(nn.Module):
 
     def project(self, memory: Memory) -> Cache:
         """The source's keys and values for this layer. They do not change while the target grows."""
-        return Cache.of(*self.cross_attention.keys_values(memory))
+        return Cache(*self.cross_attention.keys_values(memory))
 
     def forward(self, x: Hidden, mask: Mask, memory: Cache, memory_mask: Mask, cache: Cache | None = None) -> Hidden:
         keys, values = memory.filled()

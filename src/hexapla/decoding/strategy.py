@@ -35,7 +35,7 @@ class BeamChooser:
 
     def propose(self, live: Live, log_probs: RowLogits) -> Candidates:
         vocab, sentences, each = log_probs.shape[1], len(live.sentences), live.rows_each
-        total = log_probs.add_(live.log_probs[:, None]).view(sentences, each * vocab)
+        total = log_probs.add_(live.log_probs[:, None]).reshape(sentences, each * vocab)
         # Twice the width, since as many as `width` of them may end here while the beam goes on full. One row ends with its sentence.
         best, flat = first_largest(total) if self.width == 1 else largest(total, min(2 * self.width, each * vocab))
         first_row = torch.arange(sentences, device=flat.device)[:, None] * each
@@ -67,7 +67,7 @@ def first_largest(values: Float[Tensor, "A M"]) -> tuple[Float[Tensor, "A 1"], I
     whole = values.shape[1] // GROUP
     if not whole or values.shape[1] % GROUP:
         return values.max(dim=1, keepdim=True)
-    grouped = values.view(len(values), whole, GROUP)
+    grouped = values.unflatten(1, (whole, GROUP))
     group = grouped.amax(dim=2).max(dim=1, keepdim=True).indices
     best, place = grouped.gather(1, group[:, :, None].expand(-1, -1, GROUP)).max(dim=2)
     return best, group * GROUP + place

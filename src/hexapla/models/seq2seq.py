@@ -99,8 +99,8 @@ class Seq2Seq(nn.Module):
 
     def begin(self, source: SourceIds) -> Seq2SeqState:
         memory, mask = self.encode(source)
-        projected = self.decoder.project(memory)
-        return Seq2SeqState(projected, mask, [Cache() for _ in projected], torch.arange(len(source), device=source.device))
+        read = [Cache.of(*projected.filled()) for projected in self.decoder.project(memory)]
+        return Seq2SeqState(read, mask, [Cache() for _ in read], torch.arange(len(source), device=source.device))
 
     def step(self, ids: RowIds, state: Seq2SeqState) -> RowLogits:
         x = self.dropout(self.positions(self.target_embedding(ids[:, None]), state.position))  # (N 1 D)

@@ -46,7 +46,7 @@ soak: $(DEV)
 	$(BIN)/python -m pytest -m soak --timeout=0
 
 bench: $(DEV)
-	for benchmark in $(filter-out benchmarks/machine.py benchmarks/quality.py,$(wildcard benchmarks/*.py)); do \
+	for benchmark in $(filter-out benchmarks/machine.py benchmarks/marian.py benchmarks/decode.py benchmarks/quality.py,$(wildcard benchmarks/*.py)); do \
 		$(BIN)/python $$benchmark || exit 1; done
 
 clean:

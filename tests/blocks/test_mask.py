@@ -50,7 +50,9 @@ def test_a_mask_for_many_calls_is_the_same_mask():
     ready = Mask(keys=keys).for_many_calls()
     assert ready.added is not None
     assert torch.equal(ready.added[:, 0, 0] == 0, keys)
-    assert torch.equal(ready.reorder(torch.tensor([1, 0])).added, ready.added.flip(0))
+    swapped = ready.reorder(torch.tensor([1, 0])).added
+    assert swapped is not None
+    assert torch.equal(swapped, ready.added.flip(0))
     assert Mask(keys=torch.ones(2, 3, dtype=torch.bool)).for_many_calls() == EVERYTHING
     blind = Mask(keys=torch.tensor([[True], [False]]))
     assert blind.for_many_calls() is blind

@@ -127,7 +127,7 @@ def test_a_stream_with_workers_reads_no_more_than_a_chunk_ahead(run):
     )
     list(islice(stream, 4))
     assert len(read) == 4
-    stream.close()
+    del stream
 
 
 def test_workers_are_worth_it_for_much_text(monkeypatch):

@@ -35,7 +35,8 @@ def use_threads(threads: int | None) -> None:
 def keep_memory() -> None:
     """Ask glibc to keep what is freed for the next tensor of that size, rather than return it and fault it in again, page by page.
 
-    A step's logits are the largest tensors and as large at the next step: decoding takes 8 to 12 % less time so (benchmarks/decode.py).
+    A step's logits are the largest tensors, and as large at the next step: a beam of 4 of the preset small takes 8 to 12 % less
+    processor time so.
     """
     import ctypes
 

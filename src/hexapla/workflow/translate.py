@@ -193,8 +193,8 @@ def searched_by(searching: Searching, workers: int, threads: int) -> Iterator[Ma
 
 
 def worth_workers(lines: int, batch_size: int) -> int:
-    """One for each processor that this process may use, where each has some batches to search; two processes of one thread do in the
-    time of one with two threads 1.5 times as much, but must be forked first. See benchmarks/decode.py."""
+    """One for each processor that this process may use, where each has some batches to search: a search is many small operations one after
+    another, which several threads share badly. Fewer lines are not worth the forks."""
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
     return processors if hasattr(os, "fork") and lines >= BATCHES_EACH * batch_size * processors else 1
 

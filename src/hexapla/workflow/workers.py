@@ -92,8 +92,10 @@ class Workers:
                         self.tell(worker, job)
                 busy = {worker.line: worker for worker in self.workers if worker.job is not None}
                 for line in select(list(busy), [], [])[0]:
-                    done, busy[line].job = busy[line].job, None
-                    answers[done] = self.answer_of(busy[line])
+                    worker = busy[line]
+                    assert worker.job is not None
+                    answers[worker.job] = self.answer_of(worker)
+                    worker.job = None
             yield result_of(answers.pop(number))
 
     def tell(self, worker: Worker, job: Any) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import torch
 
 from hexapla.blocks.positions import sinusoids
+from hexapla.config.model import Sinusoidal
 from hexapla.models.seq2seq import Seq2Seq
 
 PARTS = {
@@ -29,6 +30,7 @@ def marian_of(ours: Seq2Seq, *, longest: int = 1200) -> Any:
     from transformers import MarianConfig, MarianMTModel
 
     config, encoder, decoder, specials = ours.config, ours.config.encoder, ours.config.decoder, ours.config.specials
+    assert isinstance(config.positions, Sinusoidal), "and its positions are sinusoids"
     assert encoder.norm_position == decoder.norm_position == "post", "transformers' Marian has no pre-norm"
     model = MarianMTModel(
         MarianConfig(
@@ -54,7 +56,7 @@ def marian_of(ours: Seq2Seq, *, longest: int = 1200) -> Any:
     if ours.output.bias is not None:
         weights["final_logits_bias"] = ours.output.bias[None]
     for side in ("encoder", "decoder"):
-        weights[f"model.{side}.embed_positions.weight"] = sinusoids(longest, config.d_model, layout=ours.positions.layout)
+        weights[f"model.{side}.embed_positions.weight"] = sinusoids(longest, config.d_model, layout=config.positions.layout)
         for name, weight in getattr(ours, side).layers.state_dict().items():
             number, _, rest = name.partition(".")
             part, _, kind = rest.rpartition(".")

@@ -55,7 +55,7 @@ def attend(
         return F.scaled_dot_product_attention(q, k, v, added, dropout, is_causal=causal, scale=scale, enable_gqa=grouped)
     k, v = (x if x.shape[1] == q.shape[1] else x.repeat_interleave(q.shape[1] // x.shape[1], dim=1) for x in (k, v))
     (batch, heads, queries, d_k), keys = q.shape, k.shape[2]
-    # Batched products of three axes rather than matmul of four: the same work in a third of the operations.
+    # Batched products of three axes rather than matmul of four: the same work in fewer operations.
     scores = torch.bmm((q * (d_k**-0.5 if scale is None else scale)).flatten(0, 1), k.flatten(0, 1).mT).view(batch, heads, queries, keys)
     if bias is not None:
         scores = scores + bias

@@ -1,5 +1,7 @@
 """Where weights lie in memory. What they are, and their names, stay as they were."""
 
+from collections.abc import Sequence
+
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -20,7 +22,7 @@ def project(x: Float[Tensor, "*B D"], *linears: nn.Linear) -> tuple[Float[Tensor
     return F.linear(x, weight, None if biases[0] is None else biases[0].as_strided((total,), (1,))).split(sizes, dim=-1)
 
 
-def side_by_side(parts: list[Tensor], sizes: list[int]) -> bool:
+def side_by_side(parts: Sequence[Tensor], sizes: list[int]) -> bool:
     """Whether each begins in memory where the one before it ends, as `lay_side_by_side` has it. A conversion takes them apart."""
     place, stride = parts[0].data_ptr(), parts[0].stride()
     for part, size in zip(parts, sizes, strict=True):

@@ -85,6 +85,16 @@ class Trainer:
         OutOfMemoryError: see `update`.
         """
         self.tell("start", self)
+        try:
+            self.use(epoch)
+        finally:
+            self.workers.end()
+            self.workers = Workers(self.model, 1)
+        reason = self.stop_reason or "all steps made"
+        self.tell("finish", self, reason)
+        return reason
+
+    def use(self, epoch: Callable[[int, int], Iterator[Any]]) -> None:
         while self.goes_on():
             batches = epoch(self.position.epoch, self.position.cursor)
             while self.goes_on():
@@ -98,9 +108,6 @@ class Trainer:
                 self.position.cursor += len(window)
                 self.tell("updated", self, record | {"update_seconds": time.monotonic() - began})
                 self.refuse_to_skip_more(record)
-        reason = self.stop_reason or "all steps made"
-        self.tell("finish", self, reason)
-        return reason
 
     @contextmanager
     def ending_in_order(self) -> Iterator[None]:

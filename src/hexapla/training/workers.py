@@ -40,6 +40,9 @@ class Workers:
                 wait(others)
         return [mine, *(other.result() for other in others)]
 
+    def end(self) -> None:
+        self.pool.shutdown()
+
     def share_weights(self) -> None:
         first, *others = self.models
         for other in others:

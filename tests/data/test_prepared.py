@@ -12,7 +12,7 @@ from hexapla.config.data import Bytes, Characters
 from hexapla.data.folder import sha256_of
 from hexapla.data.listing import fingerprint_of, read_listing, seal, write_listing
 from hexapla.data.prepared import Prepared, Split
-from hexapla.data.shards import IDS, IDS_AND_TEXT, ShardWriter, list_column
+from hexapla.data.shards import IDS, IDS_AND_TEXT, ShardWriter, list_column, shortened
 from hexapla.data.tokenizer import learn_tokenizer, save_tokenizers
 from hexapla.errors import DataError
 
@@ -68,6 +68,15 @@ def test_pairs_come_back_however_they_were_chunked(tmp_path, shard_pairs, chunks
     assert [split.line(i) for i in range(5)] == LINES
     assert split.lengths.tolist() == [[len(source), len(target)] for source, target in zip(SOURCE, TARGET, strict=True)]
     assert split.lengths.dtype == np.int32
+
+
+@pytest.mark.parametrize("rows", [[True] * 3, [False] * 3, [False, True, True]])
+def test_the_lists_that_are_too_long_are_cut_and_no_others(rows):
+    lists = [[1, 2, 3], [], [4, 5, 6, 7]]
+    cut = shortened(list_column(lists), np.array(rows), 2)
+    assert cut.to_pylist() == [ids[:2] if row else ids for ids, row in zip(lists, rows, strict=True)]
+    part = list_column(lists).filter(pa.array([False, True, True]))
+    assert shortened(part, np.array(rows[1:]), 2).to_pylist() == cut.to_pylist()[1:]
 
 
 @pytest.mark.parametrize("i", [-1, 5])

@@ -6,7 +6,10 @@ import subprocess
 import sys
 import tomllib
 
+import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hexapla.config.data import Bpe, Bytes, Characters, Cleaning, Unigram, Words
 from hexapla.data import texts as spooling
@@ -89,6 +92,15 @@ def test_chunks_do_not_show(tmp_path, corpus, monkeypatch):
     assert texts_of(parts) == texts_of(whole) and parts.dev is not None and whole.dev is not None
     assert parts.dev.source_text == whole.dev.source_text
     assert sha256_of(tmp_path / "parts" / "subwords.model") == sha256_of(tmp_path / "whole" / "subwords.model")
+
+
+def test_a_chunk_has_so_many_pairs_or_so_much_text_at_most(tmp_path, monkeypatch):
+    monkeypatch.setattr(spooling, "CHUNK_CHARACTERS", 20)
+    pairs = [("a" * 8, "b" * 3), ("c" * 8, "d" * 3), ("e", "f"), ("g" * 30, "h"), ("i", "j")]
+    prepared = prepare(tsv(tmp_path / "t.tsv", pairs), into=tmp_path / "data", subwords=Characters())
+    assert texts_of(prepared) == pairs
+    with pa.ipc.open_file(str(tmp_path / "data" / "train-00000.arrow")) as shard:
+        assert [shard.get_batch(n).num_rows for n in range(shard.num_record_batches)] == [2, 2, 1]
 
 
 DIRTY = [
@@ -257,6 +269,12 @@ def test_a_large_corpus_is_learned_from_in_even_parts(tmp_path, monkeypatch):
     seen.clear()
     prepare(tsv(tmp_path / "t.tsv", pairs), into=tmp_path / "words", subwords=Words())
     assert len(seen) == 40, "words are counted in the whole corpus"
+
+
+@given(of=st.integers(0, 60), most=st.integers(1, 60), chunk=st.integers(1, 20))
+def test_what_is_taken_evenly_does_not_depend_on_chunks(of, most, chunk):
+    taken = [n + at for at in range(0, of, chunk) for n in module.evenly(at, min(chunk, of - at), of, most).tolist()]
+    assert taken == ([n * of // most for n in range(most)] if of > most else list(range(of)))
 
 
 def test_a_smaller_vocabulary_than_asked_is_noted(tmp_path, corpus):

@@ -38,8 +38,6 @@ class Split:
         self._source = Ragged([chunk.column("source") for chunk in self._chunks])
         self._target = Ragged([chunk.column("target") for chunk in self._chunks])
         self._starts = np.cumsum([0, *(chunk.num_rows for chunk in self._chunks)]).tolist()
-        self.lengths = np.stack([self._source.lengths, self._target.lengths], axis=1)
-        """(N, 2) int32: ids of source and target, specials not counted"""
         if verify:
             for file, chunks in shards:
                 for side, size in (("source", source_vocab), ("target", target_vocab)):
@@ -47,6 +45,11 @@ class Split:
 
     def __len__(self) -> int:
         return self._starts[-1]
+
+    @cached_property
+    def lengths(self) -> np.ndarray:
+        """(N, 2) int32: ids of source and target, specials not counted."""
+        return np.stack([self._source.lengths, self._target.lengths], axis=1)
 
     @contextmanager
     def unchanged(self) -> Iterator[None]:

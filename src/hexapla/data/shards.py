@@ -59,20 +59,35 @@ class ShardWriter:
 
 
 def read_chunks(file: Path) -> Iterator[pa.RecordBatch]:
-    with pa.memory_map(str(file)) as source, pa.ipc.open_file(source) as reader:
+    with pa.OSFile(str(file)) as source, pa.ipc.open_file(source) as reader:
         for number in range(reader.num_record_batches):
             yield reader.get_batch(number)
 
 
-def sizes_of(ids: Sequence[Sequence[int]]) -> np.ndarray:
-    return np.fromiter(map(len, ids), dtype=np.int32, count=len(ids))
-
-
 def list_column(ids: Sequence[Sequence[int]]) -> pa.ListArray:
-    offsets = np.zeros(len(ids) + 1, dtype=np.int32)
-    np.cumsum(sizes_of(ids), out=offsets[1:])
+    offsets = offsets_of(np.fromiter(map(len, ids), dtype=np.int32, count=len(ids)))
     values = np.fromiter(chain.from_iterable(ids), dtype=np.int32, count=int(offsets[-1]))
     return pa.ListArray.from_arrays(pa.array(offsets), pa.array(values))
+
+
+def offsets_of(sizes: np.ndarray) -> np.ndarray:
+    """Where lists of those sizes begin that stand one after another, and where the last one ends."""
+    offsets = np.zeros(len(sizes) + 1, dtype=np.int32)
+    np.cumsum(sizes, out=offsets[1:])
+    return offsets
+
+
+def sizes_of(column: pa.ListArray) -> np.ndarray:
+    return np.diff(column.offsets.to_numpy())
+
+
+def shortened(column: pa.ListArray, rows: np.ndarray, longest: int) -> pa.ListArray:
+    """A column of which the lists in the mask `rows` have their first `longest` ids at most."""
+    before, sizes = column.offsets.to_numpy()[:-1], sizes_of(column)
+    kept = np.where(rows, np.minimum(sizes, longest), sizes)
+    offsets = offsets_of(kept)
+    places = np.arange(offsets[-1]) + np.repeat(before - offsets[:-1], kept)
+    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(column.values.to_numpy()[places]))
 
 
 class Ragged:
@@ -81,7 +96,10 @@ class Ragged:
     def __init__(self, columns: Sequence[pa.ListArray]) -> None:
         self.offsets = [column.offsets.to_numpy() for column in columns]
         self.values = [column.values.to_numpy() for column in columns]
-        self.lengths = np.concatenate([np.zeros(0, dtype=np.int32), *(np.diff(offsets) for offsets in self.offsets)])
+
+    @property
+    def lengths(self) -> np.ndarray:
+        return np.concatenate([np.zeros(0, dtype=np.int32), *(np.diff(offsets) for offsets in self.offsets)])
 
     def get(self, chunk: int, row: int) -> np.ndarray:
         start, end = self.offsets[chunk][row : row + 2]

@@ -41,7 +41,7 @@ class SubwordTokenizer:
             self.processor = sentencepiece.SentencePieceProcessor(model_proto=model)
             self.vocab_size: int = self.processor.get_piece_size()
             ids = list(range(self.vocab_size))
-            self.processor.id_to_piece(ids)  # a piece that is no UTF-8 fails here, and not in the middle of a translation
+            pieces = self.processor.id_to_piece(ids)  # one that is no UTF-8 fails here, and not in the middle of a translation
             unknown = self.processor.decode([SPECIALS.unk])
         except (RuntimeError, ValueError, IndexError):
             raise DataError(f"{where}: not a sentencepiece model, or damaged; prepare the data again") from None
@@ -53,6 +53,7 @@ class SubwordTokenizer:
             raise DataError(f"{where}: a piece behind the specials is a control token, or unknown is not {UNKNOWN}; prepare the data again")
         self.model = model
         self.config = config
+        self.by_word = joins_within_words(config, pieces)
 
     def encode(self, text: str) -> list[int]:
         return self.encode_batch([text])[0]
@@ -69,6 +70,18 @@ class SubwordTokenizer:
 
     def save(self, file: Path) -> None:
         file.write_bytes(self.model)
+
+
+def joins_within_words(config: Bpe | Unigram, pieces: Sequence[str]) -> bool:
+    """Whether a text's pieces are those of its words, one after another.
+
+    BPE makes pieces of neighbouring ones, always of the pair that was learned first: where no piece goes on over a space, what is
+    joined in a word decides nothing in another. Unigram adds up the scores of a whole text, and rounds as it goes; other normalisations
+    make spaces of what was none.
+    """
+    if not isinstance(config, Bpe) or config.normalise != "identity":
+        return False
+    return SPACE_MARK in pieces and not any(SPACE_MARK in piece[1:] for piece in pieces)
 
 
 def refuse_strange_parts(model: bytes, where: str) -> None:

@@ -9,21 +9,29 @@ import pyarrow as pa
 from hexapla.data.clean import Account, TextFilter
 from hexapla.data.shards import TEXT, ShardWriter, read_chunks
 
-CHUNK = 10_000
-"""pairs in memory at a time"""
+CHUNK, CHUNK_CHARACTERS = 10_000, 2**24
+"""pairs in memory at a time, and about how much text at most"""
 
 
 class Texts:
-    """The spooled texts of a corpus, in chunks of (lines, source texts, target texts)."""
+    """The spooled texts of a corpus, in chunks of line numbers, source texts and target texts."""
 
     def __init__(self, files: Sequence[Path], pairs: int) -> None:
         self.files = files
         self.pairs = pairs
 
-    def __iter__(self) -> Iterator[tuple[np.ndarray, list[str], list[str]]]:
+    def __iter__(self) -> Iterator[tuple[np.ndarray, pa.StringArray, pa.StringArray]]:
         for file in self.files:
             for chunk in read_chunks(file):
-                yield chunk.column(0).to_numpy(), chunk.column(1).to_pylist(), chunk.column(2).to_pylist()
+                yield chunk.column(0).to_numpy(), chunk.column(1), chunk.column(2)
+
+    def sources(self) -> Iterator[str]:
+        for _, sources, _ in self:
+            yield from sources.to_pylist()
+
+    def lists(self) -> Iterator[tuple[list[int], list[str], list[str]]]:
+        for lines, sources, targets in self:
+            yield lines.tolist(), sources.to_pylist(), targets.to_pylist()
 
     def sample(self, pairs: int, blocks: int = 50) -> tuple[np.ndarray, list[str], list[str]]:
         """At most about `pairs` pairs, in blocks of neighbours from all over the corpus. Memory: those."""
@@ -46,14 +54,14 @@ class Texts:
 
 def leak(train: Texts, dev: Texts) -> tuple[int, int, int]:
     """Of the pairs in `dev`: how many sources `train` has too, how many whole pairs, and the line of the first. Memory: `dev`."""
-    sources = {source for _, texts, _ in dev for source in texts}
-    pairs = {pair for _, *sides in dev for pair in zip(*sides, strict=True)}
+    sources = set(dev.sources())
+    pairs = {pair for _, *sides in dev.lists() for pair in zip(*sides, strict=True)}
     seen_sources: set[str] = set()
     seen_pairs: set[tuple[str, ...]] = set()
-    for _, *sides in train:
+    for _, *sides in train.lists():
         seen_sources |= sources.intersection(sides[0])
         seen_pairs |= pairs.intersection(zip(*sides, strict=True))
-    rows = [(line, pair) for lines, *sides in dev for line, pair in zip(lines.tolist(), zip(*sides, strict=True), strict=True)]
+    rows = [(line, pair) for lines, *sides in dev.lists() for line, pair in zip(lines, zip(*sides, strict=True), strict=True)]
     known = [line for line, pair in rows if pair[0] in seen_sources]
     return len(known), sum(pair in seen_pairs for _, pair in rows), min(known, default=0)
 
@@ -65,6 +73,7 @@ def spool(
     lines: list[int] = []
     sources: list[str] = []
     targets: list[str] = []
+    characters = 0
 
     def flush() -> None:
         writer.write([pa.array(lines, pa.int64()), pa.array(sources, pa.string()), pa.array(targets, pa.string())])
@@ -82,7 +91,9 @@ def spool(
             lines.append(line)
             sources.append(source)
             targets.append(target)
-            if len(lines) == CHUNK:
+            characters += len(source) + len(target)
+            if len(lines) == CHUNK or characters > CHUNK_CHARACTERS:
                 flush()
+                characters = 0
         flush()
     return Texts(writer.files, account.kept)

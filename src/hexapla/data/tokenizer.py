@@ -31,6 +31,8 @@ class Tokenizer(Protocol):
 
     vocab_size: int
     """how many ids there are, specials included"""
+    by_word: bool
+    """whether the ids of a text are those of what stands between its U+0020 spaces, one after another"""
 
     @property
     def config(self) -> Subwords: ...
@@ -66,7 +68,8 @@ class EntryTokenizer:
         self.vocabulary = vocabulary
         self.config = config
         self.vocab_size = len(vocabulary)
-        self.between = " " if isinstance(config, Words) else ""
+        self.by_word = isinstance(config, Words)
+        self.between = " " if self.by_word else ""
 
     def encode(self, text: str) -> list[int]:
         return self.encode_batch([text])[0]
@@ -90,6 +93,7 @@ class ByteTokenizer:
     """One id for each byte of the text's UTF-8: byte b is id 4 + b. Any text comes back exactly."""
 
     vocab_size = FIRST + 256
+    by_word = False
 
     def __init__(self, config: Bytes | None = None) -> None:
         self.config = config or Bytes()

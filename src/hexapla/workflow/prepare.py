@@ -15,12 +15,13 @@ from hexapla.config.data import Bpe, Cleaning, PrepareConfig, Subwords, Unigram
 from hexapla.config.edge import checked, to_mapping
 from hexapla.data.clean import Account, TextFilter, judge_sizes
 from hexapla.data.corpus import read_pairs
+from hexapla.data.encode_column import encode_column
 from hexapla.data.folder import sha256_of, whole_folder
 from hexapla.data.hold_out import choose, usual_hold_out
 from hexapla.data.listing import write_listing
 from hexapla.data.opening import is_plain_file, shown
 from hexapla.data.prepared import Prepared
-from hexapla.data.shards import IDS, IDS_AND_TEXT, ShardWriter, list_column, sizes_of
+from hexapla.data.shards import IDS, IDS_AND_TEXT, ShardWriter, shortened, sizes_of
 from hexapla.data.texts import Texts, spool
 from hexapla.data.tokenizer import Tokenizer, learn_tokenizer, save_tokenizers
 from hexapla.data.vocabulary import SPECIALS
@@ -153,7 +154,7 @@ class Preparation:
             wanted = 0 if self.dev is not None else usual_hold_out(texts.pairs)
         if wanted and wanted >= texts.pairs:
             raise DataError(f"{self.corpus}: hold_out = {wanted}, but there are {texts.pairs} pairs; some must be left to train on")
-        return choose((source for _, sources, _ in texts for source in sources), texts.pairs, wanted, self.config.seed)
+        return choose(texts.sources(), texts.pairs, wanted, self.config.seed)
 
     def learn(self, texts: Texts, train: np.ndarray) -> tuple[Tokenizer, Tokenizer]:
         """The tokenizers of both sides, from the texts of the pairs in the mask `train` alone."""
@@ -167,18 +168,15 @@ class Preparation:
         )
 
     def sentences(self, texts: Texts, train: np.ndarray, subwords: Subwords, sides: Sequence[int]) -> Iterator[str]:
-        pairs = np.flatnonzero(train)
-        most = LEARN_FROM // len(sides) if isinstance(subwords, Bpe | Unigram) else len(pairs)
-        if len(pairs) > most:
-            pairs = pairs[np.arange(most) * len(pairs) // most]
-        wanted = np.zeros(len(train), dtype=bool)
-        wanted[pairs] = True
-        start = 0
+        pairs = int(np.count_nonzero(train))
+        most = LEARN_FROM // len(sides) if isinstance(subwords, Bpe | Unigram) else pairs
+        start = seen = 0
         for _, *columns in texts:
-            chosen = np.flatnonzero(wanted[start : start + len(columns[0])]).tolist()
+            rows = np.flatnonzero(train[start : start + len(columns[0])])
+            chosen = pa.array(rows[evenly(seen, len(rows), pairs, most)])
             for side in sides:
-                yield from (columns[side][i] for i in chosen)
-            start += len(columns[0])
+                yield from columns[side].take(chosen).to_pylist()
+            start, seen = start + len(columns[0]), seen + len(rows)
             self.progress("learn", start)
 
     def encode(
@@ -193,26 +191,24 @@ class Preparation:
     ) -> None:
         """Write the pairs as ids: those `held` with their texts to `aside`, whatever their length, the others cleaned by size to `kept`."""
         start = 0
-        for lines, source_texts, target_texts in texts:
-            sides = source.encode_batch(source_texts), target.encode_batch(target_texts)
+        for lines, *columns in texts:
             is_held = held[start : start + len(lines)]
-            keep = self.clean_by_size(lines, sides, is_held, account)
+            sides = [encode_column(tokenizer, column) for tokenizer, column in zip((source, target), columns, strict=True)]
+            sides, keep = self.clean_by_size(lines, sides, is_held, account)
             for mask, writer, split in ((keep & ~is_held, kept, "train"), (keep & is_held, aside, "dev")):
-                rows = np.flatnonzero(mask).tolist()
-                columns = [pa.array(lines[mask]), *(list_column([ids[i] for i in rows]) for ids in sides)]
-                self.tallies[split].add(columns[1], columns[2])
-                if split == "dev":
-                    columns += [pa.array([side[i] for i in rows], pa.string()) for side in (source_texts, target_texts)]
-                writer.write(columns)
+                written = [pa.array(lines), *sides, *(columns if split == "dev" else [])]
+                written = [column.filter(pa.array(mask)) for column in written]
+                self.tallies[split].add(written[1], written[2])
+                writer.write(written)
             start += len(lines)
             self.progress("encode", start)
 
     def clean_by_size(
-        self, lines: np.ndarray, sides: tuple[list[list[int]], list[list[int]]], held: np.ndarray, account: Account
-    ) -> np.ndarray:
-        """Drop and cut as the settings say; the mask of the pairs kept. Of a held pair only emptiness counts."""
+        self, lines: np.ndarray, sides: list[pa.ListArray], held: np.ndarray, account: Account
+    ) -> tuple[list[pa.ListArray], np.ndarray]:
+        """Drop and cut as the settings say; the sides, and the mask of the pairs kept. Of a held pair only emptiness counts."""
         cleaning = self.config.cleaning
-        sizes = np.stack([sizes_of(ids) for ids in sides], axis=1)
+        sizes = np.stack([sizes_of(side) for side in sides], axis=1)
         dropped, cut = judge_sizes(sizes, cleaning)
         keep = np.ones(len(lines), dtype=bool)
         for reason, mask in dropped.items():
@@ -220,11 +216,10 @@ class Preparation:
             keep &= ~lost
             for i in np.flatnonzero(lost).tolist():
                 account.drop(int(lines[i]), reason, *sizes[i].tolist())
-        for i in np.flatnonzero(cut & ~held).tolist():
+        cut &= ~held
+        for i in np.flatnonzero(cut).tolist():
             account.cut_short(int(lines[i]), *sizes[i].tolist())
-            for ids in sides:
-                del ids[i][cleaning.max_tokens :]
-        return keep
+        return [shortened(side, cut, cleaning.max_tokens) for side in sides] if cut.any() else sides, keep
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -237,6 +232,14 @@ class Preparation:
             "notices": [*self.notices, *smaller_vocabularies(self.config, source, target)],
         }
         (self.folder / "report.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+
+
+def evenly(before: int, count: int, of: int, most: int) -> np.ndarray:
+    """Which of `count` things are among the `most` taken evenly from `of`, of which `before` came before these; from 0."""
+    if of <= most:
+        return np.arange(count)
+    taken = np.arange(-(-before * most // of), -(-(before + count) * most // of))
+    return taken * of // most - before
 
 
 class Tally:

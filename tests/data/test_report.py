@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hexapla.data import corpus as reading
 from hexapla.data import inspect_characters as measuring
 from hexapla.data.report import describe
 from hexapla.errors import DataError
@@ -58,18 +59,21 @@ def only(report, code):
     return finding
 
 
-TEXTS = st.text("ab ß漢か٣?\u2028\x0b\xa0\ufeff\r\t\x85\x1c", max_size=5).filter(lambda text: not text.endswith("\r"))
+TEXTS = st.text("ab ß?\xa0\t\x85\x1c", max_size=5) | st.text("ab ß漢か٣?\u2028\x0b\xa0\ufeff\r\t\x85\x1c", max_size=5).filter(
+    lambda text: not text.endswith("\r")
+)
 
 
 @settings(deadline=None)  # a busy machine is no failure
-@given(st.lists(st.tuples(TEXTS, TEXTS), max_size=12), st.sampled_from([1, 3, 8192]))
-def test_every_number_equals_a_plain_count(tmp_path_factory, pairs, batch):
+@given(st.lists(st.tuples(TEXTS, TEXTS), max_size=12), st.sampled_from([1, 3, 8192]), st.sampled_from([1, 2**21]))
+def test_every_number_equals_a_plain_count(tmp_path_factory, pairs, batch, characters):
     folder = tmp_path_factory.getbasetemp()
     for name, lines in zip("xy", zip(*pairs, strict=True) if pairs else ((), ()), strict=True):
         (folder / name).write_bytes("".join("." + line + "\n" for line in lines).encode())
     source, target = ["." + one for one, _ in pairs], ["." + other for _, other in pairs]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(measuring, "BATCH_LINES", batch)
+        patch.setattr(measuring, "BATCH_CHARACTERS", characters)
         report = describe(folder / "x", folder / "y", limit=100)
     assert report.pairs == len(pairs)
     assert report.copies == sum(one == other for one, other in zip(source, target, strict=True))
@@ -271,6 +275,24 @@ def test_a_tsv_file_is_both_columns(tmp_path):
     report = describe(tmp_path / "t.tsv")
     assert (report.source.name, report.target.name) == (f"{tmp_path / 't.tsv'}, column 1", f"{tmp_path / 't.tsv'}, column 2")
     assert (report.pairs, report.source.words, report.target.words) == (2, 3, 3)
+
+
+@pytest.mark.parametrize("lines", [1, 2, 3, 7])
+def test_a_tsv_file_s_report_is_that_of_two_files_however_it_is_split(corpus, tmp_path, monkeypatch, lines):
+    source, target = invented(7)
+    (tmp_path / "both.tsv").write_text("".join(f"{one}\t{other}\n" for one, other in zip(source, target, strict=True)))
+    monkeypatch.setattr(reading, "SOME", lines)
+    two, one = describe(*corpus(source, target)).to_json(), describe(tmp_path / "both.tsv").to_json()
+    for report in (one, two):
+        report["source"]["name"] = report["target"]["name"] = ""
+    assert one == two
+
+
+def test_a_test_set_of_two_files_of_different_length_is_refused(corpus, tmp_path):
+    for name, text in (("t.src", "a\nb\n"), ("t.tgt", "c\n")):
+        (tmp_path / name).write_text(text)
+    with pytest.raises(DataError, match=r"t\.tgt: 1 lines, but .*t\.src has 2; line i of one must translate line i of the other$"):
+        describe(*corpus(["x"], ["y"]), tests=[(tmp_path / "t.src", tmp_path / "t.tgt")])
 
 
 def test_a_file_that_is_no_text_is_refused(corpus, tmp_path):

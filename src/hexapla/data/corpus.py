@@ -1,16 +1,19 @@
 """Parallel text: two files line by line, or one file with a tab between the sides."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from typing import Literal
 
-from hexapla.data.lines import Damaged, read_lines
+from hexapla.data.lines import Damaged, read_line_lists, read_lines
 from hexapla.data.opening import is_plain_file, shown
 from hexapla.errors import ConfigError, DataError
 
 File = str | os.PathLike[str]
+
+SOME = 128
+"""lines of a TSV file that are split at a time: each may be long"""
 
 _STANDARD_INPUT = ("-", "/dev/stdin")
 
@@ -37,16 +40,37 @@ def read_pairs(source: File, target: File | None = None, *, bad_bytes: Literal["
 
 def zip_sides(source: File, target: File, *, bad_bytes: Literal["refuse", "mark"] = "refuse") -> Iterator[tuple[str | None, str | None]]:
     """Both files line by line to the end of the longer one; None where a side has ended."""
-    if os.fspath(source) in _STANDARD_INPUT and os.fspath(target) in _STANDARD_INPUT:
-        raise ConfigError('source = "-", target = "-": standard input can be one side only; give a file for the other')
+    refuse_one_stream(source, target)
     read = partial(read_lines, bad_bytes=bad_bytes)
     return zip_longest(read(source), read(target))
+
+
+def read_sides(
+    source: File, target: File | None = None, *, bad_bytes: Literal["refuse", "mark"] = "refuse"
+) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
+    """All lines of each side, some of both at a time and not as many of one as of the other: for who looks at the sides one by one.
+
+    Of a TSV file there are as many. Raises what `read_pairs` raises, but not that one file has more lines.
+    """
+    if target is None:
+        pairs = _read_tsv(source, bad_bytes)
+        while some := list(islice(pairs, SOME)):
+            yield [one for one, _ in some], [other for _, other in some]
+        return
+    refuse_one_stream(source, target)
+    read = partial(read_line_lists, bad_bytes=bad_bytes)
+    yield from zip_longest(read(source), read(target), fillvalue=())
+
+
+def refuse_one_stream(source: File, target: File) -> None:
+    if os.fspath(source) in _STANDARD_INPUT and os.fspath(target) in _STANDARD_INPUT:
+        raise ConfigError('source = "-", target = "-": standard input can be one side only; give a file for the other')
 
 
 def different_counts(source: File, target: File, source_lines: int, target_lines: int, bad_bytes: Literal["refuse", "mark"]) -> DataError:
     from hexapla.data.inspect_alignment import parting_remark  # numpy is needed now only
 
-    remark = parting_remark(zip_sides(source, target, bad_bytes=bad_bytes)) if can_be_read_again(source, target) else ""
+    remark = parting_remark(read_sides(source, target, bad_bytes=bad_bytes)) if can_be_read_again(source, target) else ""
     return DataError(
         f"{shown(target)}: {target_lines} lines, but {shown(source)} has {source_lines};"
         f" line i of one must translate line i of the other{remark}"

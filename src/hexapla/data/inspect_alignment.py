@@ -8,7 +8,7 @@ A stretch is reported where the evidence for another offset exceeds that for no 
 related at that offset and unrelated as they stand (corpora made by rule repeat themselves, and fit their neighbours too).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,10 +49,10 @@ def find_stretches(source: SideNumbers, target: SideNumbers) -> tuple[Stretch, .
     return tuple(sorted(found, key=lambda stretch: stretch.first))
 
 
-def parting_remark(rows: Iterable[tuple[str | None, str | None]]) -> str:
+def parting_remark(sides_read: Iterable[tuple[Sequence[str], Sequence[str]]]) -> str:
     """For a message that two sides differ in number: near which line they seem to part, if that can be told."""
     sides = SideMeasure(0), SideMeasure(0)
-    measure_sides(rows, *sides)
+    measure_sides(sides_read, *sides)
     stretches = find_stretches(*(side.finish() for side in sides))
     return f"; they seem to part near line {stretches[0].first}" if stretches else ""
 
@@ -76,15 +76,19 @@ def _offsets(difference: int) -> list[int]:
 
 def _features(side: SideNumbers) -> np.ndarray:
     """(features, lines): log length and marks, each minus its local mean, in standard deviations, clipped."""
-    raw = np.vstack([np.log1p(side.characters, dtype=np.float32), np.minimum(side.marks.T, 9).astype(np.float32)])
-    half = min(_WINDOW, raw.shape[1] // 2)
-    padded = np.pad(np.cumsum(raw, axis=1, dtype=np.float64), ((0, 0), (1, 0)))
-    low = np.maximum(np.arange(raw.shape[1]) - half, 0)
-    high = np.minimum(np.arange(raw.shape[1]) + half + 1, raw.shape[1])
-    centred = raw - (padded[:, high] - padded[:, low]) / (high - low)
-    spread = centred.std(axis=1, keepdims=True)
-    scaled = np.where(spread > 1e-6, centred / np.maximum(spread, 1e-6), 0.0)
-    return np.clip(scaled, -_CLIP, _CLIP).astype(np.float32)
+    lines, marks = side.marks.shape
+    half = min(_WINDOW, lines // 2)
+    low = np.maximum(np.arange(lines) - half, 0)
+    high = np.minimum(np.arange(lines) + half + 1, lines)
+    features = np.zeros((1 + marks, lines), np.float32)
+    for number, feature in enumerate(features):  # one at a time: of a large corpus all at once would be gigabytes
+        raw = np.minimum(side.marks[:, number - 1], 9).astype(np.float32) if number else np.log1p(side.characters, dtype=np.float32)
+        padded = np.pad(np.cumsum(raw, dtype=np.float64), (1, 0))
+        centred = raw - (padded[high] - padded[low]) / (high - low)
+        spread = centred.std()
+        if spread > 1e-6:
+            feature[:] = np.clip(centred / spread, -_CLIP, _CLIP)
+    return features
 
 
 def _overlap(lines: int, others: int, offset: int) -> slice:
@@ -100,9 +104,10 @@ def _strengths(ours: np.ndarray, theirs: np.ndarray, offsets: list[int]) -> np.n
     products = np.zeros((len(offsets), ours.shape[0], windows))
     for number, offset in enumerate(offsets):
         here = _overlap(lines, theirs.shape[1], offset)
-        product = np.zeros_like(ours)
-        product[:, here] = ours[:, here] * theirs[:, here.start + offset : here.stop + offset]
-        products[number] = np.add.reduceat(product, edges[:-1], axis=1) / np.diff(edges)
+        for feature in range(ours.shape[0]):
+            product = np.zeros(lines, np.float32)
+            product[here] = ours[feature, here] * theirs[feature, here.start + offset : here.stop + offset]
+            products[number, feature] = np.add.reduceat(product, edges[:-1]) / np.diff(edges)
     best = products.sum(axis=1).argmax(axis=0)
     correlation = products[best, :, np.arange(windows)].mean(axis=0)
     return np.where(correlation < _WEAKEST, 0.0, np.minimum(correlation, _STRONGEST))

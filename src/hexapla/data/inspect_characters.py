@@ -110,6 +110,13 @@ def _tables() -> tuple[np.ndarray, np.ndarray]:
     return kind, odd
 
 
+@cache
+def _latin_tables() -> tuple[bytes, bytes]:
+    """Of the code points below 256: the kind of each, and those that are not odd."""
+    kinds, odds = _tables()
+    return bytes(kinds[:256].tolist()), bytes(np.flatnonzero(odds[:256] == 0).tolist())
+
+
 @dataclass
 class Tally:
     """How often something occurs and in which lines first."""
@@ -144,51 +151,83 @@ class SideMeasure:
         self.lookalikes = {text: Tally(limit) for text in LOOKALIKES}
         self.decomposed = Tally(limit)
         self._parts: list[tuple[np.ndarray, ...]] = []
+        self._waiting: list[str] = []
+        self._waiting_characters = 0
 
     def add(self, lines: Sequence[str]) -> None:
-        if not lines:
-            return
-        text = "\n".join(lines)
+        self._waiting.extend(lines)
+        self._waiting_characters += sum(map(len, lines))
+        if len(self._waiting) >= BATCH_LINES or self._waiting_characters > BATCH_CHARACTERS:
+            self._measure_waiting()
+
+    def _measure_waiting(self) -> None:
+        for start in range(0, len(self._waiting), BATCH_LINES):
+            self._measure(self._waiting[start : start + BATCH_LINES])
+        self._waiting.clear()
+        self._waiting_characters = 0
+
+    def _measure(self, lines: Sequence[str]) -> None:
+        text = "\n".join(lines) + "\n"
+        kind, odd_at, odd = self._look_up(text)
         lengths = np.fromiter(map(len, lines), np.int32, len(lines))
-        codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-        kinds, odds = _tables()
-        line_of = np.repeat(np.arange(len(lines)), lengths + 1)[: len(codes)]
-        kind = kinds[codes]
+        ends = np.cumsum(lengths + 1, dtype=np.int64)
+        # most characters are letters of one script: they are what the others leave
+        letter = 1 + np.bincount(kind[:4096], minlength=_KINDS)[1:_FIRST_MARK].argmax()
+        others = np.flatnonzero(kind != letter)
+        line_of = np.repeat(np.arange(len(lines)), np.diff(np.searchsorted(others, ends), prepend=0))
+        kind = kind[others]
         counts = np.bincount(line_of * _KINDS + kind, minlength=len(lines) * _KINDS).reshape(len(lines), _KINDS)
+        counts[:, letter] = lengths + 1 - counts.sum(axis=1)
         space = kind == _SPACE
-        starts = ~space
-        starts[1:] &= space[:-1]
-        words = np.bincount(line_of[starts], minlength=len(lines)).astype(np.int32)
+        ends_a_word = np.diff(others[space], prepend=-1) > 1
+        words = np.bincount(line_of[space][ends_a_word], minlength=len(lines)).astype(np.int32)
         scripts = counts[:, 1:_FIRST_MARK]
         main = np.where(scripts.any(axis=1), scripts.argmax(axis=1) + 1, 0).astype(np.uint8)
         marks = np.minimum(counts[:, _FIRST_MARK:_SPACE], 255).astype(np.uint8)
         hashes = np.fromiter(map(hash, lines), np.int64, len(lines))
         self._parts.append((lengths, words, hashes, main, marks))
         self.vocabulary.update(text.split())
-        self.seen[codes] = True
-        self._find_odd(odds[codes], line_of)
+        self._find_odd(odd, np.searchsorted(ends, odd_at, side="right"))
         self._find_lookalikes(text, lines)
         if not is_normalized("NFC", text):
             found = [number for number, line in enumerate(lines, self.count + 1) if not is_normalized("NFC", line)]
             self.decomposed.add(found, len(found))
         self.count += len(lines)
 
-    def _find_odd(self, odd: np.ndarray, line_of: np.ndarray) -> None:
+    def _look_up(self, text: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The kind of each character; where the odd ones stand, and their numbers in ODD + 1."""
+        kinds, odds = _tables()
+        try:
+            latin = text.encode("latin-1")
+        except UnicodeEncodeError:
+            codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+            self.seen[codes] = True
+            kind = kinds[codes]
+        else:  # a byte a character, which has its own tables, several times faster
+            below, ordinary = _latin_tables()
+            codes = np.frombuffer(latin, np.uint8)
+            self.seen[list(set(latin.translate(None, bytes(np.flatnonzero(self.seen[:256]).tolist()))))] = True
+            kind = np.frombuffer(latin.translate(below), np.uint8)
+            if not latin.translate(None, ordinary):
+                return kind, np.zeros(0, np.int64), np.zeros(0, np.uint8)
+        odd = odds[codes]
         at = np.flatnonzero(odd)
-        for number in np.unique(odd[at]).tolist():
-            lines = line_of[at[odd[at] == number]]
+        return kind, at, odd[at]
+
+    def _find_odd(self, odd: np.ndarray, line_of: np.ndarray) -> None:
+        for number in np.unique(odd).tolist():
+            lines = line_of[odd == number]
             self.odd[number - 1].add((np.unique(lines) + self.count + 1).tolist(), len(lines))
 
     def _find_lookalikes(self, text: str, lines: Sequence[str]) -> None:
-        if "<" not in text and "@@" not in text and "&" not in text:
-            return
+        begins = {start for start in {look[0] for look in LOOKALIKES} if start in text}
         for look, tally in self.lookalikes.items():
-            if look in text:
+            if look[0] in begins and look in text:
                 tally.add([number for number, line in enumerate(lines, self.count + 1) if look in line], text.count(look))
 
     @property
     def distinct_characters(self) -> int:
-        """Code points seen, the line ends between a batch's lines not among them."""
+        """Code points seen, the line ends not among them."""
         return int(self.seen.sum() - self.seen[ord("\n")])
 
     def odd_characters(self) -> Iterator[tuple[str, Tally]]:
@@ -202,7 +241,9 @@ class SideMeasure:
         return {SCRIPTS[number][0]: int(counts[number]) for number in np.argsort(-counts, kind="stable") if counts[number]}
 
     def finish(self) -> "SideNumbers":
-        parts = self._parts or [tuple(np.zeros(shape, kind) for shape, kind in _EMPTY)]
+        """All that was added, measured: what else this object has is whole from here on."""
+        self._measure_waiting()
+        parts, self._parts = self._parts or [tuple(np.zeros(shape, kind) for shape, kind in _EMPTY)], []
         columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
         return SideNumbers(*columns)
 
@@ -221,21 +262,8 @@ class SideNumbers:
         return len(self.characters)
 
 
-def measure_sides(rows: Iterable[tuple[str | None, str | None]], source: SideMeasure, target: SideMeasure) -> None:
-    """Both sides of a corpus, whose rows have None where a side has ended."""
-    ours: list[str] = []
-    theirs: list[str] = []
-    size = 0
-    for one, other in rows:
-        if one is not None:
-            ours.append(one)
-            size += len(one)
-        if other is not None:
-            theirs.append(other)
-            size += len(other)
-        if size > BATCH_CHARACTERS or max(len(ours), len(theirs)) >= BATCH_LINES:
-            source.add(ours)
-            target.add(theirs)
-            ours, theirs, size = [], [], 0
-    source.add(ours)
-    target.add(theirs)
+def measure_sides(sides: Iterable[tuple[Sequence[str], Sequence[str]]], source: SideMeasure, target: SideMeasure) -> None:
+    """Both sides of a corpus, some lines of each at a time."""
+    for ours, theirs in sides:
+        source.add(ours)
+        target.add(theirs)

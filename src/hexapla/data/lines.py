@@ -11,6 +11,7 @@ their first line is handed out.
 
 import os
 from collections.abc import Iterator
+from itertools import chain
 from typing import Literal
 
 from hexapla.data.encodings import remedy, remedy_for_nul
@@ -36,6 +37,13 @@ def read_lines(
     `max_line_bytes` bytes; StorageError when the disk fails. Errors come up while iterating. With `bad_bytes` mark a line that is not
     UTF-8 comes as `Damaged` instead, whatever the file is otherwise.
     """
+    return chain.from_iterable(read_line_lists(file, max_line_bytes=max_line_bytes, bad_bytes=bad_bytes))
+
+
+def read_line_lists(
+    file: str | os.PathLike[str], *, max_line_bytes: int = MAX_LINE_BYTES, bad_bytes: Literal["refuse", "mark"] = "refuse"
+) -> Iterator[list[str]]:
+    """The lines that `read_lines` gives, as many together as were read at once."""
     for part, first_line, offset in _whole_lines(file, max_line_bytes):
         try:
             if b"\0" in part:
@@ -43,7 +51,7 @@ def read_lines(
             text = part.decode("utf-8")
         except ValueError as error:
             if bad_bytes == "mark":
-                yield from _marked(part)
+                yield _marked(part)
                 continue
             raise _undecodable(shown(file), part, first_line, offset) from (error if isinstance(error, UnicodeDecodeError) else None)
         if "\r\n" in text:
@@ -51,18 +59,21 @@ def read_lines(
         lines = text.split("\n")
         if not lines[-1]:  # what follows the last LF is no line
             lines.pop()
-        yield from lines
+        yield lines
 
 
-def _marked(part: bytes) -> Iterator[str]:
+def _marked(part: bytes) -> list[str]:
     """The lines of bytes of which some are no text."""
-    for line in part.removesuffix(b"\n").split(b"\n"):
-        line = line.removesuffix(b"\r")
-        try:
-            text = line.decode("utf-8")
-        except UnicodeDecodeError:
-            text = Damaged(line.decode("utf-8", "replace"))
-        yield Damaged(text) if "\0" in text else text
+    return [_marked_line(line) for line in part.removesuffix(b"\n").split(b"\n")]
+
+
+def _marked_line(line: bytes) -> str:
+    line = line.removesuffix(b"\r")
+    try:
+        text = line.decode("utf-8")
+    except UnicodeDecodeError:
+        text = Damaged(line.decode("utf-8", "replace"))
+    return Damaged(text) if "\0" in text else text
 
 
 def count_lines(file: str | os.PathLike[str]) -> int:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from hexapla.data.corpus import File, read_pairs, zip_sides
+from hexapla.data.corpus import File, different_counts, read_sides
 from hexapla.data.opening import shown
 from hexapla.data.report_parts import CorpusReport, Finding, Histogram, Overlap, Shift, SideReport
 
@@ -28,7 +28,7 @@ def describe(source: File, target: File | None = None, *, tests: Sequence[File |
     from hexapla.data.report_findings import find
 
     names = (shown(source), shown(target)) if target is not None else (f"{shown(source)}, column 1", f"{shown(source)}, column 2")
-    evidence = _measured(names, read_pairs(source) if target is None else zip_sides(source, target), limit)
+    evidence = _measured(names, read_sides(source, target), limit)
     ours, theirs = evidence.ours, evidence.theirs
     shifts, correlation = _shifts(evidence), length_correlation(ours, theirs)
     overlaps = tuple(_overlap(test, ours, theirs, limit) for test in tests)
@@ -49,7 +49,7 @@ def describe(source: File, target: File | None = None, *, tests: Sequence[File |
     )
 
 
-def suspicions(sources: Sequence[str], targets: Sequence[str], lines: "np.ndarray") -> list[Finding]:
+def suspicions(sources: list[str], targets: list[str], lines: "np.ndarray") -> list[Finding]:
     """What speaks against line i of one side translating line i of the other, by some pairs of a corpus and their line numbers in it.
 
     Warnings and errors of `describe` alone: out of step, unrelated lengths, swapped or copied sides, another script.
@@ -57,19 +57,19 @@ def suspicions(sources: Sequence[str], targets: Sequence[str], lines: "np.ndarra
     from hexapla.data.inspect_alignment import length_correlation
     from hexapla.data.report_findings import find
 
-    evidence = _measured(("the source", "the target"), zip(sources, targets, strict=True), 1, lines)
+    evidence = _measured(("the source", "the target"), [(sources, targets)], 1, lines)
     found = find(evidence, _shifts(evidence), (), length_correlation(evidence.ours, evidence.theirs))
     return [finding for finding in found if finding.code in _SUSPICIOUS and finding.level != "info"]
 
 
 def _measured(
-    names: tuple[str, str], rows: Iterable[tuple[str | None, str | None]], limit: int, lines: "np.ndarray | None" = None
+    names: tuple[str, str], sides_read: Iterable[tuple[list[str], list[str]]], limit: int, lines: "np.ndarray | None" = None
 ) -> "Evidence":
     from hexapla.data.inspect_characters import SideMeasure, measure_sides
     from hexapla.data.report_findings import Evidence
 
     measures = (SideMeasure(limit), SideMeasure(limit))
-    measure_sides(rows, *measures)
+    measure_sides(sides_read, *measures)
     ours, theirs = measures[0].finish(), measures[1].finish()
     unit = "words" if _has_words(measures[0], ours) and _has_words(measures[1], theirs) else "characters"
     starts = _length_starts(unit, ours, theirs)
@@ -153,16 +153,18 @@ def _overlap(test: File | tuple[File, File], source: "SideNumbers", target: "Sid
     from hexapla.data.inspect_characters import SideMeasure, measure_sides
     from hexapla.data.report_findings import pair_hashes
 
-    files = test if isinstance(test, tuple) else (test,)
+    one, other = test if isinstance(test, tuple) else (test, None)
     measures = (SideMeasure(0), SideMeasure(0))
-    measure_sides(read_pairs(*files), *measures)
+    measure_sides(read_sides(one, other), *measures)
     ours, theirs = measures[0].finish(), measures[1].finish()
+    if other is not None and len(ours) != len(theirs):
+        raise different_counts(one, other, len(ours), len(theirs), "refuse")
     pairs = min(len(source), len(target))
     seen_source = np.isin(ours.hashes, source.hashes) & (ours.words > 0)
     seen_target = np.isin(theirs.hashes, target.hashes) & (theirs.words > 0)
     seen_pair = np.isin(pair_hashes(ours.hashes, theirs.hashes), pair_hashes(source.hashes[:pairs], target.hashes[:pairs]))
     return Overlap(
-        name=" + ".join(shown(file) for file in files),
+        name=" + ".join(shown(file) for file in (one, other) if file is not None),
         pairs=len(ours),
         sources_seen=int(seen_source.sum()),
         targets_seen=int(seen_target.sum()),

@@ -11,7 +11,6 @@ Whoever made a folder, to open it runs nothing of it and reads nothing outside i
 
 import hashlib
 import json
-import os
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -32,9 +31,9 @@ from hexapla.models.build import build
 from hexapla.models.seq2seq import Seq2Seq
 from hexapla.training.checkpoint import Checkpoints, put_in_place, step_of
 from hexapla.training.reading import WEIGHTS, put, read_tensors, refuse_newer, shapes_of, verify, wrong_with_the_run
+from hexapla.training.run_folder import ABOUT, refuse_other_folder
 
 FORMAT = 1
-ABOUT = "run.json"
 CONFIG = "config.toml"
 CHECKPOINTS = "checkpoints"
 METRICS = "metrics.jsonl"
@@ -149,11 +148,8 @@ class Run:
 
 def read_about(path: Path) -> dict[str, Any]:
     """run.json. Raises CheckpointError, DataError."""
+    refuse_other_folder(path)
     file = path / ABOUT
-    if not os.path.lexists(file):
-        raise CheckpointError(
-            f"{shown(path)}: not a run folder: it has no valid {ABOUT}; give the folder that `hexapla train --into` wrote"
-        )
     about = read_json_table(file)
     refuse_newer(path, about)
     if (

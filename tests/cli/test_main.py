@@ -9,6 +9,9 @@ import pytest
 from hexapla.cli import main
 from hexapla.errors import CheckpointError, ConfigError, DataError, DivergenceError, StorageError
 
+COMMANDS = ["check", "prepare", "train", "translate", "score", "evaluate", "average", "demo"]
+THIS = __file__
+
 
 def hexapla(*arguments: str, **settings) -> subprocess.CompletedProcess:
     command = [sys.executable, "-m", "hexapla.cli", *arguments]
@@ -125,9 +128,7 @@ def test_no_command_shows_the_help_and_fails(capsys):
     assert "translate" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    "arguments", [[], *([name] for name in ("check", "prepare", "train", "translate", "score", "evaluate", "average", "demo"))]
-)
+@pytest.mark.parametrize("arguments", [[], *([name] for name in COMMANDS)])
 def test_every_command_has_help(arguments, capsys):
     assert main.run([*arguments, "--help"]) == 0
     assert "Usage: hexapla" in capsys.readouterr().out
@@ -140,12 +141,72 @@ def test_version_names_what_computes():
     assert done.stdout == f"hexapla 0.1.0 (torch {torch.__version__}, Python {sys.version.split()[0]})\n"
 
 
+LOADED = """
+import os, sys
+from hexapla.cli.main import run
+try:
+    code = run(sys.argv[1:])
+finally:  # completion ends the process itself
+    large = ("torch", "numpy", "pyarrow", "sentencepiece", "safetensors", "sacrebleu", "jaxtyping")
+    loaded = [name for name in large if name in sys.modules]
+    os.write(2, repr(loaded).encode())
+sys.exit(code)
+"""
+
+
+def loaded(arguments, **environment):
+    """The exit code of a command, and which large libraries it loaded."""
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED, *arguments], capture_output=True, text=True, env=os.environ | environment, timeout=60
+    )
+    return done.returncode, done.stderr[done.stderr.rindex("[") :]
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], *([name, "--help"] for name in COMMANDS)], ids=" ".join)
+def test_what_only_tells_loads_nothing_that_computes(arguments):
+    assert loaded(arguments) == (0, "[]")
+
+
 @pytest.mark.parametrize(
-    "arguments", [["--help"], ["--version"], ["translate", "--help"], ["trian"], ["train", "nowhere", "--into", "x", "--preset", "huge"]]
+    ("arguments", "code"),
+    [
+        ([], 2),
+        (["trian"], 2),
+        (["translate"], 2),
+        (["translate", "x", "--beam", "0"], 2),
+        (["translate", "x", "--greedy", "--sample"], 2),
+        (["train", "x"], 2),
+        (["prepare", "x", "--into", "y", "--subwords", "bpe:many"], 2),
+        (["prepare", "x", "--into", "y", "--dev", "a", "b", "--dev-tsv", "c"], 2),
+        (["evaluate", "x", "y"], 2),
+        (["check", "nowhere", "nowhere"], 65),
+        (["check", THIS, "--test", THIS, "nowhere"], 65),
+        (["prepare", THIS, "nowhere", "--into", "y"], 65),
+        (["evaluate", "--hypotheses", THIS, "nowhere"], 65),
+        (["translate", "nowhere"], 66),
+        (["score", "nowhere", "a", "b"], 66),
+        (["average", "nowhere"], 66),
+        (["evaluate", "nowhere", "a", "b"], 66),
+    ],
 )
-def test_what_computes_nothing_loads_no_torch(arguments):
-    code = f"import sys\nfrom hexapla.cli.main import run\nrun({arguments!r})\nsys.exit(99 if 'torch' in sys.modules else 0)"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60).returncode == 0
+def test_what_cannot_be_is_refused_before_what_computes_is_loaded(arguments, code):
+    assert loaded(arguments) == (code, "[]")
+
+
+def test_a_setting_that_cannot_be_is_refused_without_torch():
+    code, names = loaded(["train", "nowhere", "--into", "x", "--preset", "huge"])
+    assert (code, "torch" in names) == (2, False)
+
+
+def test_check_loads_numpy_alone(tmp_path):
+    (tmp_path / "t.tsv").write_text("a\tb\n")
+    assert loaded(["check", str(tmp_path / "t.tsv")]) == (0, "['numpy']")
+
+
+@pytest.mark.parametrize("words", ["hexapla tra", "hexapla translate --be", "hexapla prepare "])
+def test_completion_loads_nothing_that_computes(words):
+    count = str(len(words.split(" ")) - 1)
+    assert loaded([], _HEXAPLA_COMPLETE="complete_bash", COMP_WORDS=words, COMP_CWORD=count)[1] == "[]"
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -55,8 +55,9 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name, lines in {"src": SOURCE, "ref": REFERENCE, "ref2": OTHER, "hyp": OUTPUT, "hyp2": OTHER, "short": OUTPUT[1:]}.items():
         Path(name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    Path("run").mkdir()
-    Path("run2").mkdir()
+    for run in ("run", "run2"):
+        Path(run).mkdir()
+        (Path(run) / "run.json").touch()
 
 
 def test_a_run_and_the_file_of_its_translations_score_the_same(asked):

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from hexapla.cli.console import say, write_lines
-from hexapla.cli.options import RunFolder
+from hexapla.cli.options import RunFolder, refuse_absent
 
 
 def average(
@@ -15,6 +15,7 @@ def average(
     ] = 5,
 ) -> None:
     """Average the weights of the last checkpoints (section 6.1 of the paper). Use them with --checkpoint average."""
+    refuse_absent(run)
     from hexapla.workflow.average import average as average_run
 
     path = average_run(run, last=last)

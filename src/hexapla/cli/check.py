@@ -6,7 +6,7 @@ import typer
 from typer.core import TyperCommand
 
 from hexapla.cli.console import write_lines
-from hexapla.cli.options import AsJson
+from hexapla.cli.options import AsJson, refuse_absent
 from hexapla.errors import DataError
 
 PAIR = "SOURCE TARGET"
@@ -40,17 +40,18 @@ def check(
     """Explain a corpus: sizes, encodings, oddities, duplicates, suspected shifts. Changes nothing. Ends with 65 where it finds an error."""
     import json
 
-    from rich.console import Console
-
     from hexapla.data.opening import shown
     from hexapla.workflow.check import check as describe
     from hexapla.workflow.check import render
 
     pairs = cast("list[tuple[str, str]]", [*(dev or []), *(test or [])])
+    refuse_absent(None, source, target, *(file for pair in pairs for file in pair), *(dev_tsv or []), *(test_tsv or []))
     report = describe(source, target, tests=[*pairs, *(dev_tsv or []), *(test_tsv or [])])
     if as_json:
         write_lines([json.dumps(report.to_json(), ensure_ascii=False, indent=2)])
     else:
+        from rich.console import Console
+
         Console(highlight=False).print(render(report))
     if report.worst == "error":
         worst = report.findings[0]

@@ -2,13 +2,14 @@
 
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
 from hexapla.cli.console import say, write_lines
 from hexapla.cli.decoding import chosen_strategy
-from hexapla.cli.options import AsJson, BatchSize, CheckpointName, Threads, use_threads
+from hexapla.cli.options import AsJson, BatchSize, CheckpointName, Threads, refuse_absent, use_threads
 from hexapla.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def evaluate(
         temperature=None, top_k=None, top_p=None, seed=None,
     )  # fmt: skip
     system, source, references = arranged(files, hypotheses, source)
+    refuse_absent(Path(system) if hypotheses is None else None, hypotheses, source, *references)
     use_threads(threads)
     import json
 

@@ -25,6 +25,18 @@ Deterministic = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", metavar="", help="Write JSON to stdout.")]
 
 
+def refuse_absent(run: Path | None, *files: str | None) -> None:
+    """Say what is not there before what computes is loaded, which takes seconds. Raises CheckpointError, DataError."""
+    from hexapla.data.opening import refuse_unreadable
+    from hexapla.training.run_folder import refuse_other_folder
+
+    if run is not None:
+        refuse_other_folder(run)
+    for file in files:
+        if file is not None:
+            refuse_unreadable(file)
+
+
 def use_threads(threads: int | None) -> None:
     if threads is not None:
         import torch

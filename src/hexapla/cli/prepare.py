@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from hexapla.cli.console import printable, say, stderr_console
+from hexapla.cli.options import refuse_absent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -69,19 +70,23 @@ def prepare(
     """Clean the pairs, learn subwords, write a data folder. Every pair dropped or cut is in its report, with reason and line."""
     from hexapla.config.data import Cleaning
     from hexapla.errors import ConfigError
-    from hexapla.workflow.prepare import prepare as prepare_data
 
     if dev and dev_tsv:
         raise ConfigError("--dev and --dev-tsv: give one of them")
     byte_fallback = not no_byte_fallback
+    kind = parse_subwords("--subwords", subwords, normalise, byte_fallback)
+    target_kind = parse_subwords("--target-subwords", target_subwords, normalise, byte_fallback) if target_subwords else None
+    refuse_absent(None, source, target, *(dev or ()), dev_tsv)
+    from hexapla.workflow.prepare import prepare as prepare_data
+
     with live_status() as progress:
         prepared = prepare_data(
             source,
             target,
             into=into,
             dev=dev or dev_tsv,
-            subwords=parse_subwords("--subwords", subwords, normalise, byte_fallback),
-            target_subwords=parse_subwords("--target-subwords", target_subwords, normalise, byte_fallback) if target_subwords else None,
+            subwords=kind,
+            target_subwords=target_kind,
             joint=not separate and target_subwords is None,
             cleaning=Cleaning(
                 max_tokens=max_tokens, max_ratio=max_ratio, duplicates=duplicates, copies=copies, too_long=too_long, bad_bytes=bad_bytes

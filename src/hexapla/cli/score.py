@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hexapla.cli.console import say, write_lines
-from hexapla.cli.options import AsJson, BatchSize, CheckpointName, Deterministic, MaxSource, RunFolder, Threads, use_threads
+from hexapla.cli.options import AsJson, BatchSize, CheckpointName, Deterministic, MaxSource, RunFolder, Threads, refuse_absent, use_threads
 
 if TYPE_CHECKING:
     from hexapla.workflow.score import Score
@@ -27,6 +27,7 @@ def score(
     import json
     from itertools import islice
 
+    refuse_absent(run, source, target)
     use_threads(threads)
     from hexapla.data.corpus import can_be_read_again, read_pairs
     from hexapla.runs import Run

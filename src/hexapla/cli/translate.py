@@ -14,7 +14,17 @@ import typer
 
 from hexapla.cli.console import say, write_lines
 from hexapla.cli.decoding import chosen_rules, chosen_strategy
-from hexapla.cli.options import BatchSize, CheckpointName, Deterministic, MaxSource, RunFolder, Threads, keep_memory, use_threads
+from hexapla.cli.options import (
+    BatchSize,
+    CheckpointName,
+    Deterministic,
+    MaxSource,
+    RunFolder,
+    Threads,
+    keep_memory,
+    refuse_absent,
+    use_threads,
+)
 
 if TYPE_CHECKING:
     from hexapla.workflow.translate import Translation
@@ -70,6 +80,7 @@ def translate(
         beam=beam, greedy=greedy, sample=sample, penalty=penalty, length_penalty=length_penalty,
         temperature=temperature, top_k=top_k, top_p=top_p, seed=seed,
     )  # fmt: skip
+    refuse_absent(run, *(files or []))
     use_threads(1 if workers is not None and workers > 1 else threads)  # what is forked must not have used several: each sets its own
     keep_memory()
     from hexapla.runs import Run

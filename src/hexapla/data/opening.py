@@ -116,8 +116,17 @@ def _opened(file: str | os.PathLike[str]) -> int:
     return handle
 
 
+def refuse_unreadable(file: str | os.PathLike[str]) -> None:
+    """What can be told without opening it. Raises DataError: no such file, or one that would block or is no file; StorageError."""
+    if os.fspath(file) == "-":
+        return
+    try:
+        _refuse_unreadable(file)
+    except (OSError, ValueError) as error:
+        raise _refusal(shown(file), error) from error
+
+
 def _refuse_unreadable(file: str | os.PathLike[str]) -> None:
-    """Refuse, without opening it, what would block or is no file."""
     if not os.fspath(file):
         raise DataError('"": no name a file can have; check the path')
     status = Path(file).stat()

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 
 from hexapla.errors import ConfigError, DataError
 
@@ -35,7 +34,7 @@ def check_counts(*columns: tuple[str, Sequence[str]]) -> None:
 
             raise DataError(
                 f"{name}: {len(others)} lines, but {first} has {len(lines)}; line i of one must belong to line i of the other"
-                f"{parting_remark(zip_longest(lines, others))}"
+                f"{parting_remark([(lines, others)])}"
             )
     if not lines:
         raise DataError(f"{first}: no lines; a score needs at least one")

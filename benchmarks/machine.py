@@ -1,14 +1,77 @@
-"""What a result line says of where it was measured."""
+"""How ways are timed beside one another, and what a result line says of where that was."""
 
 import json
+import os
 import platform
+import statistics
 import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 RESULTS = Path(__file__).parent / "results"
+ROUNDS = 7
+
+
+def timed(ways: Mapping[str, Callable[[], object]], rounds: int = ROUNDS) -> dict[str, dict[str, float]]:
+    """Seconds of each way, taken in turn so that a busy machine slows all alike: median, and the spread from least to most."""
+    seconds: dict[str, list[float]] = {name: [] for name in ways}
+    for work in ways.values():
+        work()
+    for _ in range(rounds):
+        for name, work in ways.items():
+            began = time.perf_counter()
+            work()
+            seconds[name].append(time.perf_counter() - began)
+    return {
+        name: {"median": statistics.median(taken), "least": min(taken), "most": max(taken), "runs": len(taken)}
+        for name, taken in seconds.items()
+    }
+
+
+def in_turn(
+    commands: Mapping[str, Sequence[str]], rounds: int = ROUNDS, *, warm: bool = True, codes: Mapping[str, int] | None = None
+) -> dict[str, dict[str, Any]]:
+    """Each command as a process of its own, in turn: seconds, processor seconds, and peak MiB. With `warm` a round before counts nothing.
+
+    Raises SystemExit: one ends otherwise than with 0, or than `codes` says of it.
+    """
+    taken: dict[str, list[tuple[float, float, float]]] = {name: [] for name in commands}
+    for number in range(rounds + warm):
+        for name, command in commands.items():
+            measured = of_process(name, command, (codes or {}).get(name, 0))
+            if number >= warm:
+                taken[name].append(measured)
+    return {name: way(*zip(*measured, strict=True)) for name, measured in taken.items()}
+
+
+def of_process(name: str, command: Sequence[str], expected: int) -> tuple[float, float, float]:
+    """Seconds, processor seconds and peak MiB of a process. Its children count once it has waited for them."""
+    with tempfile.TemporaryFile() as said:
+        began = time.perf_counter()
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said)
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - began
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode != expected:
+            said.seek(0)
+            raise SystemExit(f"{name}: exit code {process.returncode}, not {expected}: {said.read().decode(errors='replace')[-2000:]}")
+    return seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+
+def way(seconds: Sequence[float], processor_seconds: Sequence[float], mebibytes: Sequence[float]) -> dict[str, Any]:
+    return {
+        "median": statistics.median(seconds),
+        "least": min(seconds),
+        "most": max(seconds),
+        "runs": len(seconds),
+        "processor_seconds": statistics.median(processor_seconds),
+        "peak_mib": round(max(mebibytes)),
+    }
 
 
 def processor() -> str:

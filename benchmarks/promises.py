@@ -9,10 +9,8 @@ Prints a table and appends one JSON line a question to benchmarks/results/promis
 
 import argparse
 import os
-import statistics
 import tempfile
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -33,26 +31,9 @@ from hexapla.training.optimiser import moment_shapes, state_tensors
 from hexapla.training.reading import MOMENTS, WEIGHTS, read_tensors, shapes_of, verify
 from hexapla.training.trainer import Trainer
 from hexapla.workflow.translate import translate
-from machine import append, where
+from machine import append, timed, where
 
 CONFIG = small(8000)
-ROUNDS = 7
-
-
-def timed(ways: Mapping[str, Callable[[], object]], rounds: int = ROUNDS) -> dict[str, dict[str, float]]:
-    """Seconds of each way, taken in turn so that a busy machine slows all alike: median, and the spread from least to most."""
-    seconds: dict[str, list[float]] = {name: [] for name in ways}
-    for work in ways.values():
-        work()
-    for _ in range(rounds):
-        for name, work in ways.items():
-            began = time.perf_counter()
-            work()
-            seconds[name].append(time.perf_counter() - began)
-    return {
-        name: {"median": statistics.median(taken), "least": min(taken), "most": max(taken), "runs": len(taken)}
-        for name, taken in seconds.items()
-    }
 
 
 def trained() -> Trainer:

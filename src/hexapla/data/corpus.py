@@ -1,7 +1,7 @@
 """Parallel text: two files line by line, or one file with a tab between the sides."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from itertools import islice, zip_longest
 from typing import Literal
@@ -47,7 +47,7 @@ def zip_sides(source: File, target: File, *, bad_bytes: Literal["refuse", "mark"
 
 def read_sides(
     source: File, target: File | None = None, *, bad_bytes: Literal["refuse", "mark"] = "refuse"
-) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
+) -> Iterator[tuple[list[str], list[str]]]:
     """All lines of each side, some of both at a time and not as many of one as of the other: for who looks at the sides one by one.
 
     Of a TSV file there are as many. Raises what `read_pairs` raises, but not that one file has more lines.
@@ -59,7 +59,7 @@ def read_sides(
         return
     refuse_one_stream(source, target)
     read = partial(read_line_lists, bad_bytes=bad_bytes)
-    yield from zip_longest(read(source), read(target), fillvalue=())
+    yield from zip_longest(read(source), read(target), fillvalue=[])
 
 
 def refuse_one_stream(source: File, target: File) -> None:

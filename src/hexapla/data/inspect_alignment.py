@@ -8,12 +8,12 @@ A stretch is reported where the evidence for another offset exceeds that for no 
 related at that offset and unrelated as they stand (corpora made by rule repeat themselves, and fit their neighbours too).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from hexapla.data.inspect_characters import SideMeasure, SideNumbers, measure_sides
+from hexapla.data.inspect_characters import SideMeasure, SideNumbers, measure_lists
 
 THRESHOLD = 30.0  # chance data would have to look e^30 times more like another offset
 REACH = 3  # offsets tried on either side, beside those that the line counts suggest
@@ -49,10 +49,10 @@ def find_stretches(source: SideNumbers, target: SideNumbers) -> tuple[Stretch, .
     return tuple(sorted(found, key=lambda stretch: stretch.first))
 
 
-def parting_remark(sides_read: Iterable[tuple[Sequence[str], Sequence[str]]]) -> str:
+def parting_remark(sides_read: Iterable[tuple[list[str], list[str]]]) -> str:
     """For a message that two sides differ in number: near which line they seem to part, if that can be told."""
     sides = SideMeasure(0), SideMeasure(0)
-    measure_sides(sides_read, *sides)
+    measure_lists(sides_read, *sides)
     stretches = find_stretches(*(side.finish() for side in sides))
     return f"; they seem to part near line {stretches[0].first}" if stretches else ""
 

@@ -262,7 +262,7 @@ class SideNumbers:
         return len(self.characters)
 
 
-def measure_sides(sides: Iterable[tuple[Sequence[str], Sequence[str]]], source: SideMeasure, target: SideMeasure) -> None:
+def measure_lists(sides: Iterable[tuple[list[str], list[str]]], source: SideMeasure, target: SideMeasure) -> None:
     """Both sides of a corpus, some lines of each at a time."""
     for ours, theirs in sides:
         source.add(ours)

@@ -65,11 +65,11 @@ def suspicions(sources: list[str], targets: list[str], lines: "np.ndarray") -> l
 def _measured(
     names: tuple[str, str], sides_read: Iterable[tuple[list[str], list[str]]], limit: int, lines: "np.ndarray | None" = None
 ) -> "Evidence":
-    from hexapla.data.inspect_characters import SideMeasure, measure_sides
+    from hexapla.data.inspect_characters import SideMeasure, measure_lists
     from hexapla.data.report_findings import Evidence
 
     measures = (SideMeasure(limit), SideMeasure(limit))
-    measure_sides(sides_read, *measures)
+    measure_lists(sides_read, *measures)
     ours, theirs = measures[0].finish(), measures[1].finish()
     unit = "words" if _has_words(measures[0], ours) and _has_words(measures[1], theirs) else "characters"
     starts = _length_starts(unit, ours, theirs)
@@ -150,12 +150,12 @@ def _ratios(ratios: "np.ndarray", typical: float) -> Histogram:
 def _overlap(test: File | tuple[File, File], source: "SideNumbers", target: "SideNumbers", limit: int) -> Overlap:
     import numpy as np
 
-    from hexapla.data.inspect_characters import SideMeasure, measure_sides
+    from hexapla.data.inspect_characters import SideMeasure, measure_lists
     from hexapla.data.report_findings import pair_hashes
 
     one, other = test if isinstance(test, tuple) else (test, None)
     measures = (SideMeasure(0), SideMeasure(0))
-    measure_sides(read_sides(one, other), *measures)
+    measure_lists(read_sides(one, other), *measures)
     ours, theirs = measures[0].finish(), measures[1].finish()
     if other is not None and len(ours) != len(theirs):
         raise different_counts(one, other, len(ours), len(theirs), "refuse")

@@ -34,7 +34,7 @@ def check_counts(*columns: tuple[str, Sequence[str]]) -> None:
 
             raise DataError(
                 f"{name}: {len(others)} lines, but {first} has {len(lines)}; line i of one must belong to line i of the other"
-                f"{parting_remark([(lines, others)])}"
+                f"{parting_remark([(list(lines), list(others))])}"
             )
     if not lines:
         raise DataError(f"{first}: no lines; a score needs at least one")

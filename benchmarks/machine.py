@@ -63,14 +63,15 @@ def of_process(name: str, command: Sequence[str], expected: int) -> tuple[float,
     return seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
-def way(seconds: Sequence[float], processor_seconds: Sequence[float], mebibytes: Sequence[float]) -> dict[str, Any]:
-    return {
+def way(seconds: Sequence[float], processor_seconds: Sequence[float], mebibytes: Sequence[float] = ()) -> dict[str, Any]:
+    """Medians and spread of several rounds, and the peak of memory where it was measured."""
+    peak = {"peak_mib": round(max(mebibytes))} if mebibytes else {}
+    return peak | {
         "median": statistics.median(seconds),
         "least": min(seconds),
         "most": max(seconds),
         "runs": len(seconds),
         "processor_seconds": statistics.median(processor_seconds),
-        "peak_mib": round(max(mebibytes)),
     }
 
 

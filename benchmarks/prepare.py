@@ -1,6 +1,6 @@
 """How fast a corpus is checked and prepared, beside the loops that people write for it, and in how much memory.
 
-    python benchmarks/prepare.py                           # both questions on 200,000 pairs, in about two minutes
+    python benchmarks/prepare.py                           # both questions on 100,000 pairs, in about a minute
     python benchmarks/prepare.py checking --pairs 1000000
     python benchmarks/prepare.py memory --pairs 10000000   # a process each: prepare of a tenth of the pairs, and of all; takes 3 GB of disk
     python benchmarks/prepare.py preparing --corpus train.en train.de
@@ -21,7 +21,7 @@ from typing import Any
 
 from machine import append, in_turn, where
 
-QUICK, ROUNDS = 200_000, 3
+QUICK, ROUNDS = 100_000, 3
 SIDES = (("en", 15_456, 11.9, "etaoinshrdlucm"), ("de", 24_889, 11.1, "enisratdhulcgmäöü"))
 """name, different words, words a line and letters of each side"""
 

@@ -20,10 +20,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from hexapla.config.data import Bpe
-from hexapla.config.load import run_config
-from hexapla.workflow.prepare import prepare
-from hexapla.workflow.train import train
 from machine import append, in_turn, way, where
 from prepare import drawn
 
@@ -76,6 +72,11 @@ def telling(work: Path, rounds: int) -> dict[str, Any]:
 
 def translating(work: Path, rounds: int) -> dict[str, Any]:
     """A run of the preset small with 8,000 entries: import, open and load, then translate one sentence thrice into 20 tokens."""
+    from hexapla.config.data import Bpe
+    from hexapla.config.load import run_config
+    from hexapla.workflow.prepare import prepare
+    from hexapla.workflow.train import train
+
     source, target = drawn(work, 20_000)
     with Path(source).open(encoding="utf-8") as lines:
         sentence = next(lines).strip()

@@ -15,7 +15,7 @@ import random
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from itertools import accumulate
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any
 
@@ -131,18 +131,20 @@ def preparing(files: Sequence[str], work: Path, rounds: int) -> dict[str, Any]:
 
 def memory(files: Sequence[str], work: Path, rounds: int) -> dict[str, Any]:
     """Peak memory of `hexapla prepare` and `hexapla check`, of a tenth of the pairs and of all."""
-    tenth = []
+    tenth, pairs = [], 0
     for file in files:
         tenth.append(f"{file}.tenth")
         with Path(file).open("rb") as whole, Path(tenth[-1]).open("wb") as part:
-            lines = sum(block.count(b"\n") for block in iter(lambda: whole.read(2**20), b""))
+            pairs = sum(block.count(b"\n") for block in iter(lambda: whole.read(2**20), b""))
             whole.seek(0)
-            part.writelines(line for _, line in zip(range(lines // 10), whole, strict=False))
+            part.writelines(islice(whole, pairs // 10))
     command = [sys.executable, "-m", "hexapla.cli"]
     ways = {}
     for verb, more in (("prepare", ["--into", str(work / "data"), "--overwrite"]), ("check", ["--json"])):
-        for size, given in (("a tenth", tenth), ("all", files)):
-            ways |= in_turn({f"{verb} {size}": [*command, verb, *given, *more]}, 1, warm=False)
+        for size, given, count in (("a tenth", tenth, pairs // 10), ("all", files, pairs)):
+            name = f"{verb} {size}"
+            ways |= in_turn({name: [*command, verb, *given, *more]}, 1, warm=False)
+            ways[name]["pairs"] = count
     return ways
 
 
@@ -160,7 +162,7 @@ def shown(question: str, ways: dict[str, Any], pairs: int) -> str:
         spent = found.get("processor_seconds_without_learning", found["processor_seconds"])
         lines.append(
             f"  {name:24}{found['median']:8.2f} s ({found['least']:.2f} to {found['most']:.2f}), of the processor {spent:.2f} s:"
-            f" {pairs / spent:10,.0f} pairs a second; {found['peak_mib']:,} MiB"
+            f" {found.get('pairs', pairs) / spent:10,.0f} pairs a second; {found['peak_mib']:,} MiB"
         )
     return "\n".join(lines)
 

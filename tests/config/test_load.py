@@ -160,3 +160,22 @@ def test_a_written_run_is_read_back_the_same(name, tmp_path):
 def test_a_run_s_own_file_is_complete_or_refused(toml):
     file = toml("[model]\nsource_vocab = 9\n")
     assert refused(read_run_config, file) == f"{file}: model.target_vocab: is missing; every configuration must give it"
+
+
+@pytest.mark.parametrize("text", ["a." * 3000 + "b = 1", f"a = {'[' * 3000}", f"a = {'{ a = ' * 3000}"], ids=["names", "lists", "tables"])
+def test_settings_without_a_bottom_are_refused(toml, text):
+    file = toml(text)
+    assert refused(wanted, file=file).startswith((f"{file}: tables in tables, more than 16 deep; ", f"{file}:end: not TOML: "))
+    assert refused(wanted, text).startswith("--set a")
+
+
+@pytest.mark.parametrize("name", ["steps", "log_every", "seed", "accumulate"])
+@pytest.mark.parametrize("digits", [19, 400, 5000])
+def test_an_integer_that_no_counter_holds_is_refused(toml, name, digits):
+    number = "9" * digits + "9"
+    for said in (
+        refused(wanted, file=toml(f"[training]\n{name} = {number}\n")),
+        refused(wanted, f"training.{name}={number}"),
+    ):
+        assert "must be at most 9,223,372,036,854,775,807" in said or "must be an integer" in said or ": not TOML: " in said
+    assert getattr(wanted(f"training.{name}={2**63 - 1}").training, name) == 2**63 - 1

@@ -23,6 +23,7 @@ from hexapla.config.changes import change_of
 from hexapla.config.data import PrepareConfig
 from hexapla.config.edge import in_digits, members
 from hexapla.config.run import RunConfig
+from hexapla.config.setting import LARGEST
 
 MARKED = re.compile(r"(<!-- (?P<what>settings|messages|options of \w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 NUMBERS = {int: "integer", float: "number", bool: "true, false", str: "text"}
@@ -152,7 +153,7 @@ def limit_in_words(limit: Any) -> list[str]:
             return [f"at least {in_digits(value)}"]
         case annotated_types.Gt(gt=value):
             return [f"above {in_digits(value)}"]
-        case annotated_types.Le(le=value):
+        case annotated_types.Le(le=value) if value != LARGEST:
             return [f"at most {in_digits(value)}"]
         case annotated_types.Lt(lt=value):
             return [f"below {in_digits(value)}"]

@@ -13,6 +13,8 @@ from hexapla.config.setting import Count
 from hexapla.errors import ConfigError
 
 C = TypeVar("C")
+DEEPEST = 16
+"""tables in tables"""
 
 
 @cache
@@ -25,6 +27,7 @@ def from_mapping(kind: type[C], values: Mapping[str, Any], *, where: str = "") -
 
     Raises ConfigError: an unknown name, a value of another type or out of its range; the message starts with `where` and the dotted path.
     """
+    refuse_nested(values, where)
     # By way of JSON, since pydantic is strict about types there and still takes a list for a tuple. What a terminal gave
     # that is no Unicode cannot be JSON either; no setting allows it, nor the "?" in its place.
     text = json.dumps(values, default=str, ensure_ascii=False).encode("utf-8", errors="replace")
@@ -32,6 +35,15 @@ def from_mapping(kind: type[C], values: Mapping[str, Any], *, where: str = "") -
         return adapter(kind).validate_json(text, strict=True)
     except ValidationError as error:
         raise ConfigError(": ".join(part for part in (where, explain(kind, error)) if part)) from None
+
+
+def refuse_nested(values: Any, where: str) -> None:
+    """Raises ConfigError, before anything walks down there: tables in tables, more than any configuration has."""
+    level = [values]
+    for _ in range(DEEPEST):
+        level = [inner for each in level if isinstance(each, dict | list) for inner in (each.values() if isinstance(each, dict) else each)]
+    if level:
+        raise ConfigError(f"{where[:80]}: tables in tables, more than {DEEPEST} deep; see docs/config.md for the settings there are")
 
 
 def checked(config: C) -> C:

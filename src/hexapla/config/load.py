@@ -8,7 +8,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from hexapla.config.edge import from_mapping, to_mapping
+from hexapla.config.edge import from_mapping, refuse_nested, to_mapping
 from hexapla.config.presets import PRESETS
 from hexapla.config.run import RunConfig
 from hexapla.errors import ConfigError
@@ -44,7 +44,8 @@ def layered(layers: Sequence[tuple[str, Mapping[str, Any]]]) -> RunConfig:
     Raises ConfigError: what is wrong with the whole, starting with the first who brought it about.
     """
     whole: dict[str, Any] = {}
-    for _, values in layers:
+    for who, values in layers:
+        refuse_nested(values, who)
         merge(whole, values)
     try:
         return from_mapping(RunConfig, whole)
@@ -74,9 +75,13 @@ def read_run_config(file: Path) -> RunConfig:
 
 
 def write_toml(file: Path, config: Any) -> None:
+    file.write_text(as_toml(config), encoding="utf-8")
+
+
+def as_toml(config: Any) -> str:
     import tomli_w
 
-    file.write_text(tomli_w.dumps(to_mapping(config)), encoding="utf-8")
+    return tomli_w.dumps(to_mapping(config))
 
 
 def read_toml(file: Path) -> dict[str, Any]:
@@ -87,7 +92,7 @@ def read_toml(file: Path) -> dict[str, Any]:
         raise ConfigError(f"{file}: {error.strerror}; give a TOML file of settings, see docs/config.md") from None
     except UnicodeDecodeError as error:
         raise ConfigError(f"{file}: byte {error.start} is not UTF-8; save the file as UTF-8") from None
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # an integer without end, and a list in a list in a list, are no TOMLDecodeError
         reason, _, at = str(error).partition(" (at ")
         place = ":".join(re.findall(r"\d+", at)) or "end"
         raise ConfigError(f"{file}:{place}: not TOML: {reason[:1].lower()}{reason[1:]}; see docs/config.md for an example") from None
@@ -101,7 +106,7 @@ def parse_change(change: str) -> dict[str, Any]:
         raise ConfigError(f"--set {change}: must read name=value, as in --set training.steps=20000")
     try:
         value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         value = text
     *tables, last = path
     values: dict[str, Any] = {last: value}

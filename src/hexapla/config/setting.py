@@ -13,8 +13,10 @@ from pydantic import AllowInfNan
 
 C = TypeVar("C")
 
-Count = Annotated[int, Ge(1)]
-Whole = Annotated[int, Ge(0)]
+LARGEST = 2**63 - 1
+"""of any integer, as TOML has it: what is larger was never meant, and no counter of the system holds it"""
+Count = Annotated[int, Ge(1), Le(LARGEST)]
+Whole = Annotated[int, Ge(0), Le(LARGEST)]
 Number = Annotated[float, AllowInfNan(False)]
 Positive = Annotated[float, Gt(0.0), AllowInfNan(False)]
 NotNegative = Annotated[float, Ge(0.0), AllowInfNan(False)]

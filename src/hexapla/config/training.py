@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from annotated_types import Ge
 from pydantic import AllowInfNan, Field
 
+from hexapla.config.decoding import Width
 from hexapla.config.setting import Count, Free, NotNegative, Positive, Probability, Refused, Warned, Whole, setting
 
 
@@ -85,7 +86,7 @@ class ValidationConfig:
     """dev sentences translated for BLEU, chrF and exact match at each validation; 0: none"""
     tokenize: Literal["auto", "13a", "intl", "zh", "ja-mecab", "ko-mecab", "char", "none"] = "auto"
     """BLEU's tokenizer, as `hexapla evaluate --tokenize` names it; none: the text is tokenized already"""
-    width: Count = 1
+    width: Width = 1
     """beam width of those translations"""
     patience: Count | None = None
     """stop after this many validations without a better one; unset: never"""

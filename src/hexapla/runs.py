@@ -19,7 +19,7 @@ import torch
 
 from hexapla.config.changes import flat
 from hexapla.config.edge import from_mapping, to_mapping
-from hexapla.config.load import write_toml
+from hexapla.config.load import as_toml, write_toml
 from hexapla.config.run import RunConfig
 from hexapla.data.folder import put_back_all, read_whole, sha256_of, whole_folder
 from hexapla.data.opening import shown
@@ -29,7 +29,7 @@ from hexapla.data.tokenizer import files_of_tokenizers, load_tokenizers, save_to
 from hexapla.errors import CheckpointError, ConfigError
 from hexapla.models.build import build
 from hexapla.models.seq2seq import Seq2Seq
-from hexapla.training.checkpoint import Checkpoints, put_in_place, step_of
+from hexapla.training.checkpoint import Checkpoints, replace_text, step_of
 from hexapla.training.reading import WEIGHTS, put, read_tensors, refuse_newer, shapes_of, verify, wrong_with_the_run
 from hexapla.training.run_folder import ABOUT, refuse_other_folder
 
@@ -80,9 +80,7 @@ class Run:
 
     def configured(self, config: RunConfig) -> "Run":
         """This run with other settings, also in its config.toml."""
-        new = self.path / f"{CONFIG}.tmp"
-        write_toml(new, config)
-        put_in_place(new, self.path / CONFIG)
+        replace_text(self.path / CONFIG, as_toml(config))
         return Run(self.path, config, self.about, checkpoint=self.checkpoint)
 
     @property
@@ -163,8 +161,11 @@ def read_about(path: Path) -> dict[str, Any]:
         )
     if not isinstance(about["files"], dict) or not about["files"].keys() <= TOKENIZER_FILES:
         raise CheckpointError(f"{shown(file)}: files: must be those of the tokenizers; restore it from a copy of the run")
-    if (path / CHECKPOINTS).is_symlink():
-        raise CheckpointError(f"{shown(path / CHECKPOINTS)}: a symbolic link; put the folder itself there, or make the whole run one")
+    checkpoints = path / CHECKPOINTS
+    if checkpoints.is_symlink():
+        raise CheckpointError(f"{shown(checkpoints)}: a symbolic link; put the folder itself there, or make the whole run one")
+    if os.path.lexists(checkpoints) and not checkpoints.is_dir():
+        raise CheckpointError(f"{shown(checkpoints)}: no folder; move it away, and put the folder of the run there")
     return about
 
 

@@ -87,16 +87,24 @@ def size_of(folder: Path) -> int:
     return sum(file.stat().st_size for file in folder.iterdir())
 
 
-def fill(disk: Path, *, but: int) -> Path:
-    """A file that leaves `but` bytes."""
-    ballast = disk / "ballast"
-    with ballast.open("wb") as out:
+def fill(disk: Path, *, but: int) -> None:
+    """A file, ballast, that leaves `but` bytes."""
+    with (disk / "ballast").open("wb") as out:
         left = shutil.disk_usage(disk).free - but
         out.write(bytes(max(0, left)))
-    return ballast
 
 
-@pytest.mark.parametrize("noticed", ["before", "while writing"])
+class Starting(Hook):
+    """Something happens once training has begun."""
+
+    def __init__(self, do: Callable[[], object]):
+        self.do = do
+
+    def start(self, trainer):
+        self.do()
+
+
+@pytest.mark.parametrize("noticed", ["at the start", "before a save", "while writing"])
 @pytest.mark.parametrize("share", SIZES)
 def test_a_full_disk_keeps_the_last_checkpoint_and_the_run_goes_on_once_there_is_room(
     data, straight, begun, mounted, monkeypatch, share, noticed
@@ -104,21 +112,23 @@ def test_a_full_disk_keeps_the_last_checkpoint_and_the_run_goes_on_once_there_is
     disk = mounted("disk", "size=8m")
     run = shutil.copytree(begun, disk / "run")
     saved = content(run)
-    ballast = fill(disk, but=size_of(run / "checkpoints/step_2") * share // 100)
+    left = size_of(run / "checkpoints/step_2") * share // 100
+    if noticed == "at the start":
+        fill(disk, but=left)
     with monkeypatch.context() as patch:
-        if noticed != "before":  # another process took the room after it was looked for
+        if noticed == "while writing":  # another process took the room after it was looked for
             patch.setattr(checkpoint, "refuse_without_space", lambda *_: None)
         with pytest.raises(StorageError) as caught:
-            train(data, into=run)
+            train(data, into=run, hooks=[Starting(lambda: fill(disk, but=left))])
     message = str(caught.value)
     assert caught.value.exit_code == 74 and "\n" not in message
-    assert message.startswith(f"{run / 'checkpoints'}/step_3: ")
+    assert message.startswith(f"{run / 'checkpoints'}{'' if noticed == 'at the start' else '/step_3'}: ")
     needed, free = (int(number.replace(",", "")) for number in re.findall(r"needs ([0-9,]+) bytes, ([0-9,]+) are free there", message)[0])
     assert needed > free >= 0
     assert message.endswith("; make room and start again. Earlier checkpoints are whole; the last is step_2")
     assert content(run) == saved and stale(run) == []
     assert verify(run / "checkpoints/step_2")["position"]["step"] == 2
-    ballast.unlink()
+    (disk / "ballast").unlink()
     train(data, into=run)
     assert_as_if_nothing_had_happened(run, straight)
 
@@ -140,7 +150,7 @@ def test_a_limit_on_the_size_of_files_ends_training_as_a_full_disk_does(data, st
     saved, limits = content(run), resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
     try:
-        with pytest.raises(StorageError, match=r"step_3: could not be written: .*File too large.* Earlier checkpoints are whole; the last"):
+        with pytest.raises(StorageError, match=r"step_3: .*File too large.*; allow larger files, as by ulimit -f unlimited, and start"):
             train(data, into=run)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
@@ -159,7 +169,7 @@ def test_a_disk_without_inodes_ends_training_as_a_full_disk_does(data, straight,
     with pytest.raises(StorageError) as caught:
         train(data, into=run)
     assert re.fullmatch(
-        rf"{run}/checkpoints/step_3: needs 6 files, [0-5] more can be made on that file system, which has no inodes left "
+        rf"{run}/checkpoints: needs 6 files, [0-5] more can be made on that file system, which has no inodes left "
         r"\([0-9,]+ bytes are free, [0-9,]+ needed\); remove some files and start again\. "
         "Earlier checkpoints are whole; the last is step_2",
         str(caught.value),
@@ -210,15 +220,44 @@ class At(Hook):
 def test_a_disk_that_turns_read_only_ends_training_with_what_was_saved(data, begun, mounted):
     disk = mounted("disk", "size=8m")
     run = shutil.copytree(begun, disk / "run")
-    place = str(run / "checkpoints")
-
-    def freeze() -> None:
-        subprocess.run(["mount", "--bind", place, place], check=True)
-        subprocess.run(["mount", "-o", "remount,bind,ro", place], check=True)
-
-    with pytest.raises(StorageError, match=r"step_6: could not be written: .*Read-only file system.*; the last is step_4$"):
-        train(data, into=run, hooks=[At(4, freeze)])
+    said = r"step_6: could not be written: .*Read-only file system.*; mount it for writing and start again\. .*; the last is step_4$"
+    with pytest.raises(StorageError, match=said):
+        train(data, into=run, hooks=[At(4, lambda: frozen(run / "checkpoints"))])
     assert Run.open(run, checkpoint="latest").model
+
+
+def frozen(place: Path) -> None:
+    subprocess.run(["mount", "--bind", place, place], check=True)
+    subprocess.run(["mount", "-o", "remount,bind,ro", place], check=True)
+
+
+def test_checkpoints_that_cannot_be_written_are_refused_before_the_first_update(data, begun, mounted):
+    run = shutil.copytree(begun, mounted("disk", "size=8m") / "run")
+    saved = content(run)
+    frozen(run / "checkpoints")
+    with pytest.raises(StorageError) as caught:
+        train(data, into=run, hooks=[Starting(lambda: pytest.fail("began"))])
+    assert str(caught.value) == (
+        f"{run}/checkpoints: cannot be written; permit it, as by chmod u+rwx, and start again. "
+        "Earlier checkpoints are whole; the last is step_2"
+    )
+    assert content(run) == saved
+
+
+def test_damage_that_cannot_be_set_aside_is_told(data, begun, mounted):
+    run = shutil.copytree(begun, mounted("disk", "size=8m") / "run")
+    (run / "checkpoints/step_9").mkdir()
+    frozen(run / "checkpoints")
+    with pytest.raises(StorageError, match=r"/step_9: could not be renamed to step_9\.damaged: Read-only .*; move it away yourself$"):
+        train(data, into=run)
+
+
+def test_settings_that_cannot_be_written_are_told(data, begun, tmp_path):
+    run = shutil.copytree(begun, tmp_path / "run")
+    (run / "config.toml.tmp").mkdir()
+    said = r"run/config\.toml: could not be written: Is a directory; make room, permit it or remove what is in the way, and start again$"
+    with pytest.raises(StorageError, match=said):
+        train(data, into=run, steps=9)
 
 
 def test_a_run_folder_that_is_taken_away_ends_training_and_is_not_made_anew_by_halves(data, tmp_path):

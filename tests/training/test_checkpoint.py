@@ -415,6 +415,38 @@ def test_a_mean_with_a_damaged_checkpoint_is_refused(tmp_path):
 def test_a_pointer_that_cannot_be_written_keeps_the_old_one(tmp_path):
     (tmp_path / "best").write_text("step_1")
     (tmp_path / "best.tmp").mkdir()
-    with pytest.raises(StorageError, match=r"best: could not be written: Is a directory; make room or permit it, and start again$"):
+    with pytest.raises(StorageError, match=r"best: could not be written: Is a directory; make room, permit it or remove what is "):
         replace_text(tmp_path / "best", "step_2")
     assert (tmp_path / "best").read_text() == "step_1"
+
+
+def test_a_folder_that_cannot_be_written_is_told_before_anything_is_to_be_saved(row, monkeypatch):
+    row.save(1)
+    row.checkpoints.refuse_unsavable(row.model)
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(StorageError, match=r"checkpoints: cannot be written; .*; the last is step_1$"):
+        row.checkpoints.refuse_unsavable(row.model)
+
+
+def test_room_is_looked_for_as_a_save_would_need_it(row, monkeypatch):
+    """Six weights and two biases in fp32, and two moments of each."""
+    row.save(1)
+    for free, fits in ((96, True), (95, False)):
+        monkeypatch.setattr(checkpoint, "free_bytes", lambda _: free)  # noqa: B023
+        if fits:
+            row.checkpoints.refuse_unsavable(row.model)
+        else:
+            with pytest.raises(StorageError, match=r"checkpoints: needs 96 bytes, 95 are free there; .*; the last is step_1$"):
+                row.checkpoints.refuse_unsavable(row.model)
+
+
+def test_damage_that_keeps_its_name_is_told(row, monkeypatch):
+    row.save(1)
+    (row.checkpoints.folder / "step_2").mkdir()
+
+    def refused(*_):
+        raise OSError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, "rename", refused)
+    with pytest.raises(StorageError, match=r"step_2: could not be renamed to step_2\.damaged: Permission denied; move it away yourself$"):
+        resumed(row)

@@ -7,6 +7,7 @@
 The manifest holds the size and SHA-256 of every other file. A folder without a valid manifest is no checkpoint.
 """
 
+import errno
 import json
 import os
 import re
@@ -25,6 +26,7 @@ from hexapla.axes import Tensor
 from hexapla.data.folder import discard, put_back_all, remove_unlocked, sha256_of, sync, whole_folder
 from hexapla.data.stored import in_brief, read_stored
 from hexapla.errors import CheckpointError, DivergenceError, StorageError
+from hexapla.training.optimiser import MOMENTS as NAMES
 from hexapla.training.optimiser import load_state_tensors, moment_shapes, state_tensors
 from hexapla.training.reading import (
     FORMAT,
@@ -44,6 +46,12 @@ from hexapla.training.state import refuse_no_state
 BEST = "best"
 LEAST_KEPT = 2
 """checkpoints kept whatever the settings say, so that one can be damaged"""
+REMEDIES = {
+    errno.EFBIG: "allow larger files, as by ulimit -f unlimited,",
+    errno.EACCES: "permit it, as by chmod u+rwx,",
+    errno.EROFS: "mount it for writing",
+}
+"""by what the disk said, where it is not that it is full"""
 MOST_NAME = 256
 """bytes of the file `best`"""
 
@@ -58,7 +66,7 @@ def write_folder(
     refuse_not_finite(folder, tensors)
     needed = sum(tensor.numel() * tensor.element_size() for group in tensors.values() for tensor in group.values())
     refuse_without_space(folder, needed, len(tensors) + 4, before)
-    if folder.is_dir() and not (folder / MANIFEST).is_file():
+    if os.path.lexists(folder) and not (folder / MANIFEST).is_file():
         set_aside(folder)
     try:
         with whole_folder(folder, mark=MANIFEST, overwrite=True, parents=False) as partial:
@@ -67,9 +75,10 @@ def write_folder(
             (partial / STATE).write_text(json.dumps(state, indent=1), encoding="utf-8")
             write_manifest(partial)
     except (StorageError, SafetensorError) as error:
+        remedy = next((what for number, what in REMEDIES.items() if os.strerror(number) in str(error)), "make room")
         raise StorageError(
             f"{folder}: could not be written: {error}; it needs {needed:,} bytes, {free_bytes(folder):,} are free there; "
-            f"make room and start again. {before}"
+            f"{remedy} and start again. {before}"
         ) from error
 
 
@@ -119,11 +128,10 @@ class Checkpoints:
         """Write the checkpoint of state["position"]["step"], point `best` to the best, and remove the oldest beyond `keep_last`."""
         folder = self.folder / f"step_{state['position']['step']}"
         tensors = {WEIGHTS: dict(model.named_parameters()), MOMENTS: state_tensors(model, optimiser)}
-        before = f"Earlier checkpoints are whole; the last is {self.saved[0].name}" if self.saved else "There is no earlier checkpoint"
         self.refuse_gone(folder)
         self.folder.mkdir(exist_ok=True)
         try:
-            write_folder(folder, tensors, state, before=before)
+            write_folder(folder, tensors, state, before=self.before())
             self.saved = [folder]
             self.point_to_best(state["best"]["step"])
         except StorageError:
@@ -131,6 +139,17 @@ class Checkpoints:
             raise
         self.remove_oldest()
         return folder
+
+    def before(self) -> str:
+        """What a refusal to save says of what was saved."""
+        return f"Earlier checkpoints are whole; the last is {self.saved[0].name}" if self.saved else "There is no earlier checkpoint"
+
+    def refuse_unsavable(self, model: nn.Module) -> None:
+        """Raises StorageError: a checkpoint of `model` could not be saved as things are, so that an update would be made in vain."""
+        if not os.access(self.folder, os.W_OK | os.X_OK):
+            raise StorageError(f"{self.folder}: cannot be written; permit it, as by chmod u+rwx, and start again. {self.before()}")
+        weights = sum(parameter.numel() * parameter.element_size() for parameter in model.parameters())
+        refuse_without_space(self.folder, weights * (1 + len(NAMES)), len((WEIGHTS, MOMENTS)) + 4, self.before())
 
     def remove_oldest(self) -> None:
         for old in self.steps()[: -self.keep_last]:
@@ -181,8 +200,8 @@ class Checkpoints:
             return
         if step and best.is_dir():
             replace_text(self.folder / BEST, best.name)
-        elif self.best is None:
-            (self.folder / BEST).unlink(missing_ok=True)
+        elif self.best is None and os.path.lexists(self.folder / BEST):
+            (self.folder / BEST).unlink()
 
     def steps(self) -> list[Path]:
         """The step folders, oldest first, verified or not."""
@@ -236,7 +255,7 @@ class Checkpoints:
         put_back_all(self.folder)
         for leftover in (*self.folder.glob("*.partial-*"), *self.folder.glob("*.old-*")):
             remove_unlocked(leftover)
-        temporary(self.folder / BEST).unlink(missing_ok=True)
+        remove_temporary(self.folder / BEST)
 
 
 def steps_taken(state: Mapping[str, Any]) -> int:
@@ -249,13 +268,26 @@ def step_of(folder: Path) -> int:
 
 
 def set_aside(folder: Path) -> None:
+    """Name what is no checkpoint NAME.damaged; what had that name before is gone then. Raises StorageError."""
     aside = folder.with_name(f"{folder.name}.damaged")
-    shutil.rmtree(aside, ignore_errors=True)
-    folder.rename(aside)
+    try:
+        if aside.is_dir() and not aside.is_symlink():
+            shutil.rmtree(aside)
+        else:
+            aside.unlink(missing_ok=True)
+        folder.rename(aside)
+    except OSError as error:
+        raise StorageError(f"{folder}: could not be renamed to {aside.name}: {error.strerror or error}; move it away yourself") from error
 
 
 def temporary(file: Path) -> Path:
     return file.with_name(file.name + ".tmp")
+
+
+def remove_temporary(file: Path) -> None:
+    """What a killed `replace_text` left. What cannot be removed is in the way of the next one, which says so."""
+    with suppress(OSError):
+        temporary(file).unlink()
 
 
 def replace_text(file: Path, text: str) -> None:
@@ -267,7 +299,9 @@ def replace_text(file: Path, text: str) -> None:
     except OSError as error:
         with suppress(OSError):
             new.unlink(missing_ok=True)
-        raise StorageError(f"{file}: could not be written: {error.strerror or error}; make room or permit it, and start again") from error
+        raise StorageError(
+            f"{file}: could not be written: {error.strerror or error}; make room, permit it or remove what is in the way, and start again"
+        ) from error
 
 
 def put_in_place(new: Path, file: Path) -> None:

@@ -89,6 +89,10 @@ class Best:
             self.since += 1
         return better
 
+    def tired(self, patience: int | None) -> bool:
+        """Whether as many validations as that were no better."""
+        return patience is not None and self.since >= patience
+
 
 class Validate(Hook):
     """Judges the model every so many updates, remembers the best, and stops when patience ends.
@@ -145,7 +149,7 @@ class Validate(Hook):
             trainer.interruptible = False
 
     def stop_without_patience(self, trainer: "Trainer") -> None:
-        if self.config.patience is not None and self.best.since >= self.config.patience:
+        if self.best.tired(self.config.patience):
             trainer.stop(f"no better {self.config.metric} in {self.best.since} validations")
 
 
@@ -163,6 +167,10 @@ class Save(Hook):
     ):
         """`state()` is all of a checkpoint but the tensors; `saved` is the state that training went on from."""
         self.checkpoints, self.every, self.best, self.state, self.saved, self.listeners = checkpoints, every, best, state, saved, listeners
+
+    def start(self, trainer: "Trainer") -> None:
+        if trainer.goes_on():
+            self.checkpoints.refuse_unsavable(trainer.model)
 
     def updated(self, trainer: "Trainer", record: dict[str, Any]) -> None:
         step = trainer.position.step

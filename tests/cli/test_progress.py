@@ -1,6 +1,7 @@
 """What training shows, with a terminal and without one."""
 
 import io
+import math
 
 import pytest
 from rich.console import Console
@@ -63,6 +64,43 @@ def test_a_resumed_run_counts_its_own_time_only():
 def test_damaged_checkpoints_are_told_first():
     lines = shown(terminal=False, start=START | {"complaints": ["step_9: damaged"]}).splitlines()
     assert lines[0] == "warning: step_9: damaged"
+
+
+def test_the_memory_that_was_found_to_be_needed_is_told():
+    lines = shown(terminal=False, start=START | {"memory": 1_240_000_000}).splitlines()
+    assert lines[0].endswith("; cpu, 2 threads, about 1.2 GB of memory")
+
+
+@pytest.mark.parametrize("losses", [[2.0, 2.5, 250.0, 2.0], [2.0, 250.0, 260.0, 2.0]])
+def test_a_spike_is_told_when_it_comes(losses):
+    out = io.StringIO()
+    with TrainingProgress(Console(file=out)) as progress:
+        progress.on_start(START)
+        for step, loss in enumerate(losses, 1):
+            progress.on_update(update(step, loss, seconds=1.0))
+    step, before = losses.index(250.0) + 1, losses[: losses.index(250.0)]
+    warnings = [line for line in out.getvalue().splitlines() if line.startswith("warning")]
+    assert warnings == [f"warning: step {step} has a loss of 250.000, those before it {sum(before) / len(before):.3f} on average"]
+
+
+@pytest.mark.parametrize("losses", [[9.9, 9.9, 2.0, 19.0], [0.001, 0.1, 0.001, 9.9], [math.nan, 3.0], [250.0, 250.0]])
+def test_what_is_no_spike_is_not_told(losses):
+    out = io.StringIO()
+    with TrainingProgress(Console(file=out)) as progress:
+        progress.on_start(START)
+        for step, loss in enumerate(losses, 1):
+            progress.on_update(update(step, loss, seconds=1.0))
+    assert "warning" not in out.getvalue()
+
+
+def test_a_run_of_more_steps_than_there_are_days_has_a_time_left():
+    lines = shown(terminal=False, start=START | {"steps": 2**63 - 1}, steps=2).splitlines()
+    assert "left" in lines[1]
+    out = io.StringIO()
+    with TrainingProgress(Console(file=out)) as progress:
+        progress.on_start(START)
+        progress.on_update(update(1, 2.0, 1e6) | {"steps": 2**63 - 1})
+    assert "999999999 days, 23:59:59 left" in out.getvalue()
 
 
 def test_a_run_that_is_finished_shows_no_bar():

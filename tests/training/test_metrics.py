@@ -1,11 +1,12 @@
 import json
 import logging
 import math
+import os
 from pathlib import Path
 
 import pytest
 
-from hexapla.training.metrics import MetricsLog
+from hexapla.training.metrics import MetricsLog, last_checkpoint
 
 
 def record(step, loss=2.0, targets=10, steps=100, skipped=0):
@@ -35,7 +36,21 @@ def test_a_line_is_the_mean_over_the_targets_of_its_updates(file):
     assert update == {
         "event": "update", "step": 2, "steps": 100, "epoch": 0, "gradient_norm": 2.0, "learning_rate": 1e-3, "seconds": 1.0,
         "loss": 3.5, "surprise": 1.75, "tokens_per_second": 40.0, "targets": 40, "left_out": 0,
+        "highest_loss": 4.0, "highest_loss_step": 1, "highest_gradient_norm": 4.0,
     }  # fmt: skip
+
+
+def test_a_spike_stands_beside_the_mean_that_hides_it(file):
+    """Also where a stop cut the window in two; what was left out is no spike."""
+    log = MetricsLog(file, 4)
+    for step, loss in enumerate([2.0, 200.0], 1):
+        log.on_update(record(step, loss, targets=1 if loss > 2 else 999))
+    log = MetricsLog(file, 4, from_step=2, window=json.loads(json.dumps(log.window)))
+    log.on_update(record(3, 2.0))
+    log.on_update(record(4, math.inf, skipped=1))
+    (update,) = (line for line in lines(file) if line["event"] == "update")
+    assert update["loss"] < 3
+    assert (update["highest_loss"], update["highest_loss_step"], update["highest_gradient_norm"]) == (200.0, 2, 200.0)
 
 
 def test_the_last_update_has_a_line_whatever_the_window(file):
@@ -82,6 +97,34 @@ def test_going_on_removes_what_is_done_again_and_a_line_cut_short(file):
     file.write_text('{"event": "update", "step": 3}\n{"event": "update", "step": 4}\n{"event": "update", "step": 5}\n{"event": "upd')
     MetricsLog(file, 1, from_step=4)
     assert [line["step"] for line in lines(file)] == [3, 4]
+
+
+ODD = {
+    "a list in a list in a list": b"[" * 100_000,
+    "no text": b"\xff\xfe\x00",
+    "an endless number": b'{"step": ' + b"9" * 5000 + b"}",
+    "another kind of step": b'{"step": "4"}\n{"step": [4]}\n{"step": null}\n{"step": 4.5}\n{"step": 1e999}',
+    "no event": b'{"event": ["checkpoint"], "step": 99}\n{"step": 99}\n"step"\n7',
+}
+
+
+@pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
+def test_whatever_stands_in_the_file_training_goes_on_and_keeps_what_is_a_line(file, odd):
+    whole = b'{"event": "checkpoint", "step": 4}\n{"event": "update", "step": 5}\n'
+    file.write_bytes(whole + odd + b"\n")
+    assert last_checkpoint(file) == 4
+    MetricsLog(file, 1, from_step=5)
+    assert file.read_bytes() == whole
+
+
+@pytest.mark.parametrize("what", [os.mkfifo, Path.mkdir, lambda file: file.symlink_to("/dev/zero"), lambda file: file.symlink_to(file)])
+def test_a_pipe_or_a_device_in_its_place_is_one_warning_and_is_not_waited_for(file, caplog, what):
+    what(file)
+    with caplog.at_level(logging.WARNING):
+        log = MetricsLog(file, 1, from_step=4)
+        log.on_update(record(5))
+    assert len(caplog.records) == 1
+    assert caplog.records[0].getMessage().endswith("; training goes on and measures are lost")
 
 
 def test_a_window_cut_by_a_stop_goes_on(file, tmp_path):

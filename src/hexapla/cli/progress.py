@@ -14,6 +14,10 @@ from hexapla.cli.console import stderr_console
 Record = dict[str, Any]
 
 
+SPIKE = 10
+"""how many times the mean loss of the window, and how many nats, an update must have to be told of: an even guess among 8,000 has 9"""
+
+
 class TrainingProgress:
     """A listener of training (training.hooks), and a context that leaves the terminal as it was however training ends.
 
@@ -48,9 +52,10 @@ class TrainingProgress:
         self.first_step = record["step"]
         self.window = deque(maxlen=record["log_every"])
         goes_on = f", going on from step {self.first_step:,}" if self.first_step else ""
+        memory = f", about {record['memory'] / 1e9:.1f} GB of memory" if "memory" in record else ""
         self.tell(
             f"{record['run']}: {record['parameters']:,} parameters; {record['train_pairs']:,} pairs to train on, "
-            f"{record['dev_pairs']:,} to validate on; {record['device']}, {record['threads']} threads{goes_on}"
+            f"{record['dev_pairs']:,} to validate on; {record['device']}, {record['threads']} threads{memory}{goes_on}"
         )
         if self.console.is_terminal and self.first_step < record["steps"]:
             self.live = Progress(BarColumn(bar_width=20), TextColumn("{task.description}", markup=False), console=self.console)
@@ -61,6 +66,8 @@ class TrainingProgress:
     def on_update(self, record: Record) -> None:
         if record["skipped"]:
             self.tell(f"warning: step {record['step']:,} was left out, {record['left_out']:,} in all: {record['fault']}")
+        else:
+            self.tell_of_a_spike(record)
         self.window.append(record)
         if self.live:
             self.live.update(self.live.task_ids[0], completed=record["step"], description=self.described(record))
@@ -86,11 +93,20 @@ class TrainingProgress:
         self.stop()
         self.tell(f"stopped at step {record['step']:,} after {clock(record['seconds'])}: {record['reason']}")
 
-    def described(self, record: Record) -> str:
-        """Step, loss, target tokens a second, learning rate, time left."""
+    def tell_of_a_spike(self, record: Record) -> None:
+        mean, _ = self.mean_loss()  # NaN at first, and nothing is larger
+        if record["loss"] > SPIKE * max(mean, 1.0):
+            self.tell(f"warning: step {record['step']:,} has a loss of {record['loss']:.3f}, those before it {mean:.3f} on average")
+
+    def mean_loss(self) -> tuple[float, int]:
+        """The loss over the window, NaN where it is empty, and its targets."""
         made = [each for each in self.window if not each["skipped"]]
         targets = sum(each["targets"] for each in made)
-        loss = sum(each["loss"] * each["targets"] for each in made) / targets if targets else math.nan
+        return sum(each["loss"] * each["targets"] for each in made) / targets if targets else math.nan, targets
+
+    def described(self, record: Record) -> str:
+        """Step, loss, target tokens a second, learning rate, time left."""
+        loss, targets = self.mean_loss()
         busy = sum(each["targets"] / each["tokens_per_second"] for each in self.window if each["tokens_per_second"])
         left = (record["steps"] - record["step"]) * record["seconds"] / (record["step"] - self.first_step)
         return (
@@ -112,5 +128,5 @@ def table_row(step: str, loss: str, bleu: str, chrf: str, remark: str = "") -> s
 
 
 def clock(seconds: float) -> str:
-    """1:02:03"""
-    return str(timedelta(seconds=round(seconds)))
+    """1:02:03, or all the days that there are"""
+    return str(timedelta(seconds=round(min(seconds, timedelta.max.total_seconds() - 1))))

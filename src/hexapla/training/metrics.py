@@ -1,5 +1,6 @@
 """metrics.jsonl: what training measured, one JSON object a line."""
 
+import errno
 import json
 import logging
 import math
@@ -7,7 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from hexapla.errors import StorageError
-from hexapla.training.checkpoint import replace_text
+from hexapla.training.checkpoint import remove_temporary, replace_text
+
+HIGHEST = ("highest_loss", "highest_loss_step", "highest_gradient_norm")
+"""of a single update of a window, whose mean would hide it"""
 
 
 class MetricsLog:
@@ -20,7 +24,7 @@ class MetricsLog:
     def __init__(self, file: Path, every: int, *, from_step: int = 0, window: dict[str, float] | None = None):
         self.file, self.every = file, every
         self.window: dict[str, float] = dict(window or {})
-        """sums since the last line: loss and surprise in nats, targets, seconds, left_out; goes into checkpoints"""
+        """sums since the last line (loss and surprise in nats, targets, seconds, left_out) and `HIGHEST`; goes into checkpoints"""
         self.about: dict[str, Any] | None = None
         self.broken = False
         try:
@@ -61,11 +65,12 @@ class MetricsLog:
         means = {name: window[name] / window["targets"] if window["targets"] else None for name in ("loss", "surprise")}
         speed = {"tokens_per_second": window["targets"] / max(1e-9, window["seconds"])}
         about = {name: record[name] for name in ("step", "steps", "epoch", "gradient_norm", "learning_rate", "seconds")}
-        self.write("update", about | means | speed | {"targets": window["targets"], "left_out": window["left_out"]})
+        highest = {name: window.get(name) for name in HIGHEST}
+        self.write("update", about | means | highest | speed | {"targets": window["targets"], "left_out": window["left_out"]})
 
     def add(self, record: dict[str, Any]) -> None:
         """Count an update in the window; the loss of one that was left out is not a number, and would hide the others'."""
-        targets = 0 if record["skipped"] else record["targets"]
+        targets, before = 0 if record["skipped"] else record["targets"], self.window
         added = {
             "loss": record["loss"] * targets if targets else 0.0,
             "surprise": record["surprise"] * targets if targets else 0.0,
@@ -73,7 +78,13 @@ class MetricsLog:
             "seconds": record["update_seconds"],
             "left_out": int(record["skipped"] > 0),
         }
-        self.window = {name: self.window.get(name, 0) + value for name, value in added.items()}
+        self.window = {name: before.get(name, 0) + value for name, value in added.items()}
+        highest = {name: before[name] for name in HIGHEST if name in before}
+        if targets and record["loss"] > highest.get("highest_loss", -math.inf):
+            highest |= {"highest_loss": record["loss"], "highest_loss_step": record["step"]}
+        if targets and record["gradient_norm"] > highest.get("highest_gradient_norm", -math.inf):
+            highest["highest_gradient_norm"] = record["gradient_norm"]
+        self.window |= highest
 
     def on_validation(self, record: dict[str, Any]) -> None:
         self.write_start()
@@ -90,16 +101,23 @@ class MetricsLog:
 
 def remove_later_lines(file: Path, from_step: int) -> None:
     """Keep the whole lines of steps that are not made again; where that is all of them, the file is not touched."""
-    file.with_name(file.name + ".tmp").unlink(missing_ok=True)
-    if file.exists():
-        text = file.read_text(encoding="utf-8", errors="replace")
-        kept = "".join(line + "\n" for line in text.split("\n") if keeps(line, from_step))
-        if kept != text:
-            replace_text(file, kept)
+    remove_temporary(file)
+    text = text_of(file)
+    steps = ((line, step_of(line)) for line in text.split("\n"))
+    kept = "".join(line + "\n" for line, step in steps if step is not None and step <= from_step)
+    if kept != text:
+        replace_text(file, kept)
+
+
+def last_checkpoint(file: Path) -> int | None:
+    """The step of the last checkpoint that the file tells of; None where it tells of none."""
+    steps = (step_of(line, "checkpoint") for line in text_of(file).split("\n"))
+    return max((step for step in steps if step is not None), default=None)
 
 
 def append_line(file: Path, line: str) -> None:
     """Raises OSError; half a line is taken back then, so that the next one is whole."""
+    refuse_other_kind(file)
     with file.open("ab", buffering=0) as out:
         whole = out.tell()
         content = f"{line}\n".encode()
@@ -111,12 +129,27 @@ def append_line(file: Path, line: str) -> None:
             raise
 
 
-def keeps(line: str, from_step: int) -> bool:
-    """Whether a line is whole, and of a step that is not made again."""
+def refuse_other_kind(file: Path) -> None:
+    """Raises OSError: a pipe, which may keep us waiting for ever, or a device. A link to a file is one."""
+    if file.exists() and not file.is_file():
+        raise OSError(errno.EINVAL, "not a plain file")
+
+
+def text_of(file: Path) -> str:
+    """Nothing where there is no file. Raises OSError."""
+    if not file.exists():
+        return ""
+    refuse_other_kind(file)
+    return file.read_text(encoding="utf-8", errors="replace")
+
+
+def step_of(line: str, event: str | None = None) -> int | None:
+    """The step that a line is of; None where it is not whole, or of another event than is asked for."""
     try:
-        return json.loads(line)["step"] <= from_step
-    except (ValueError, KeyError, TypeError):
-        return False
+        found = json.loads(line)
+        return found["step"] if isinstance(found["step"], int) and event in (None, found["event"]) else None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
 
 
 def plain(value: Any) -> Any:

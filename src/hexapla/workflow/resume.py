@@ -1,6 +1,7 @@
 """What a run that goes on finds changed since its last checkpoint, and what it does about that."""
 
 import platform
+from contextlib import suppress
 from typing import Any
 
 import torch
@@ -10,8 +11,10 @@ from hexapla.config.edge import from_mapping, to_mapping
 from hexapla.config.run import RunConfig
 from hexapla.config.setting import Change
 from hexapla.config.training import Cosine
+from hexapla.data.folder import put_back_all
 from hexapla.errors import CheckpointError, ConfigError
-from hexapla.runs import Run
+from hexapla.runs import METRICS, Run
+from hexapla.training.metrics import last_checkpoint
 from hexapla.training.trainer import Position
 
 WARNINGS = {
@@ -25,11 +28,13 @@ WARNINGS = {
 def refuse_changes(run: Run, config: RunConfig) -> None:
     """Compare with what the newest whole checkpoint was trained with, not with config.toml, which somebody may have edited since.
 
-    Raises ConfigError: all that differs, where some of it would make another experiment of the run; CheckpointError: none is whole.
+    Raises ConfigError: all that differs, where some of it would make another experiment of the run; CheckpointError: none is whole, or
+    all are gone.
     """
+    put_back_all(run.checkpoints.folder)
     found = run.checkpoints.newest()
     if found is None:
-        return
+        return refuse_lost(run)
     changed = differences(trained_with(run, found[1]), config)
     refused = [str(each) for each in changed if each.change is Change.REFUSE]
     allowed = [str(each) for each in changed if each.change is not Change.REFUSE]
@@ -38,6 +43,18 @@ def refuse_changes(run: Run, config: RunConfig) -> None:
         raise ConfigError(
             f"{run.path}: a run cannot go on with other settings ({'; '.join(refused)}{others}); "
             "give the old ones, in config.toml too if it was edited, or train into another folder"
+        )
+
+
+def refuse_lost(run: Run) -> None:
+    """Raises CheckpointError: a run that had checkpoints has none. To begin anew in silence would be to lose it."""
+    step = None
+    with suppress(OSError):
+        step = last_checkpoint(run.path / METRICS)
+    if step is not None:
+        raise CheckpointError(
+            f"{run.checkpoints.folder}: holds no checkpoint, but {METRICS} tells of that of step {step}; put it back. "
+            "To begin anew, train into another folder"
         )
 
 

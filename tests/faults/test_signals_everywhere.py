@@ -80,7 +80,8 @@ PLACES = {  # holder, function, which call of it, the newest checkpoint then
     "while data are verified": (prepared, "map_file", 1, 0),
     "while the run folder is made": (folders, "make_durable", 1, 0),
     "while the model is built": (training, "build", 1, 0),
-    "at the first batch": (Batches, "load", 1, 1),
+    "while the largest batch is tried": (Trainer, "backward", 1, 0),
+    "at the first batch": (Batches, "load", 2, 1),
     "in the middle of an update": (Trainer, "scale_gradients", 6, 6),
     "between two epochs": (Trainer, "begin_next_epoch", 1, 7),
     "in the loss of a validation": (validation, "collate", 1, 5),
@@ -128,11 +129,11 @@ def test_a_signal_ends_training_after_the_update_in_work_and_loses_nothing(data,
     assert_goes_on_as_if_nothing_had_happened(data, tmp_path / "run", straight)
 
 
-@pytest.mark.parametrize("call", [2, *(pytest.param(call, marks=pytest.mark.thorough) for call in (1, 6))])
+@pytest.mark.parametrize("call", [3, *(pytest.param(call, marks=pytest.mark.thorough) for call in (2, 7))])
 def test_a_signal_between_micro_batches_waits_for_the_update(data, straight, tmp_path, call):
     arrange = at(Trainer, "backward", call, send(signal.SIGTERM))
     Child(training_of(data, tmp_path, IN_FOURS), tmp_path / "errors", arrange).ended_by(signal.SIGTERM)
-    assert newest(tmp_path / "run") == 1 + (call > 4)
+    assert newest(tmp_path / "run") == 1 + (call > 5)
     assert_goes_on_as_if_nothing_had_happened(data, tmp_path / "run", straight, IN_FOURS)
 
 

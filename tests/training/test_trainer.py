@@ -221,6 +221,29 @@ def test_a_gradient_of_zero_moves_nothing_and_divides_by_nothing(clip):
     assert_equal(weights(trainer), before)
 
 
+def test_a_batch_without_a_target_moves_nothing_and_divides_by_nothing():
+    trainer = trainer_for()
+    before = weights(trainer)
+    nothing = torch.zeros(2, 4, dtype=torch.long)
+    record = trainer.update([Batch(nothing, nothing, [0, 1])])
+    assert (record["targets"], record["loss"], record["surprise"], record["gradient_norm"], record["skipped"]) == (0, 0.0, 0.0, 0.0, 0)
+    assert_equal(weights(trainer), before)
+
+
+def test_a_batch_that_is_tried_out_changes_nothing(data):
+    """Neither the updates after it, nor what they are made of."""
+    tried, plain = trainer_for(dropout=0.3), trainer_for(dropout=0.3)
+    batch = batches(data, tried).load(list(range(8)))
+    for _ in range(2):
+        before = weights(tried)
+        assert tried.try_out(batch) > 0
+        assert_equal(weights(tried), before)
+        assert all(parameter.grad is None for parameter in tried.model.parameters())
+        assert tried.position == plain.position
+        assert tried.update([batch]) == plain.update([batch])
+    assert_equal(weights(tried), weights(plain))
+
+
 def test_a_sum_whose_norm_would_overflow_is_averaged_first():
     trainer = slope_trainer()
     record = trainer.update([Numbers([1.1e19, 1.1e19, 1.1e19, 0.0])])

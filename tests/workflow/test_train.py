@@ -14,14 +14,16 @@ import torch
 
 from hexapla import hardware
 from hexapla.config.decoding import Beam
+from hexapla.config.model import Learned
 from hexapla.config.training import Constant, Cosine, ValidationConfig
-from hexapla.data.batches import collate
+from hexapla.data.batches import Batches, collate
 from hexapla.errors import CheckpointError, ConfigError, DataError, DivergenceError, StorageError
 from hexapla.evaluation import corpus
 from hexapla.evaluation.scoring import Scoring, score_hypotheses
 from hexapla.runs import Run
 from hexapla.training.checkpoint import write_manifest
 from hexapla.training.hooks import Hook
+from hexapla.training.trainer import Trainer
 from hexapla.workflow import train as module
 from hexapla.workflow.train import alone_in, train
 from hexapla.workflow.translate import translate
@@ -63,11 +65,24 @@ def test_a_killed_run_goes_on_from_its_last_checkpoint(data, tmp_path):
     assert {f.name for f in checkpoints.iterdir()} == {f.name for f in (tmp_path / "straight/checkpoints").iterdir()}
 
 
+class Killed(BaseException):
+    """Nothing answers it."""
+
+
+class KillAt(Hook):
+    def __init__(self, step):
+        self.step = step
+
+    def updated(self, trainer, record):
+        if trainer.position.step == self.step:
+            raise Killed
+
+
 def test_a_run_killed_before_its_first_checkpoint_begins_anew_and_says_so(data, tmp_path):
-    config = small_config(steps=4, validation=NO_TRANSLATIONS)
+    config = small_config(steps=4, log_every=1, validation=NO_TRANSLATIONS)
     train(data, config, into=tmp_path / "straight")
-    train(data, config, into=tmp_path / "run", hooks=[StopAt(2)])
-    shutil.rmtree(tmp_path / "run/checkpoints/step_2")
+    with pytest.raises(Killed):
+        train(data, config, into=tmp_path / "run", hooks=[KillAt(2)])
     assert notices(data, config, tmp_path / "run") == [f"{tmp_path / 'run'}: was stopped before its first checkpoint; training begins anew"]
     assert tensors_of(tmp_path / "run", 4) == tensors_of(tmp_path / "straight", 4)
     assert notices(data, config, tmp_path / "other") == []
@@ -93,6 +108,63 @@ def test_where_every_checkpoint_is_damaged_training_is_refused(data, tmp_path):
     with pytest.raises(CheckpointError, match="no checkpoint is whole"):
         train(data, config, into=tmp_path)
     assert files_of(tmp_path) == before
+
+
+def removed(checkpoints: Path) -> None:
+    for folder in checkpoints.glob("step_*"):
+        shutil.rmtree(folder)
+
+
+def called_damaged(checkpoints: Path) -> None:
+    for folder in checkpoints.glob("step_*"):
+        folder.rename(f"{folder}.damaged")
+
+
+@pytest.mark.parametrize("how", [removed, called_damaged, shutil.rmtree])
+def test_where_every_checkpoint_is_gone_training_does_not_begin_anew(data, tmp_path, how):
+    config = small_config(steps=5, validation=NO_TRANSLATIONS)
+    train(data, config, into=tmp_path)
+    how(tmp_path / "checkpoints")
+    before = files_of(tmp_path)
+    with pytest.raises(CheckpointError) as caught:
+        train(data, config, into=tmp_path, steps=9)
+    assert str(caught.value) == (
+        f"{tmp_path}/checkpoints: holds no checkpoint, but metrics.jsonl tells of that of step 5; put it back. "
+        "To begin anew, train into another folder"
+    )
+    assert files_of(tmp_path) == before
+
+
+def test_a_checkpoint_that_was_being_replaced_is_put_back_first(data, tmp_path):
+    """Killed between two renames: it is not lost, it has another name."""
+    config = small_config(steps=4, validation=NO_TRANSLATIONS)
+    train(data, config, into=tmp_path)
+    whole = tensors_of(tmp_path, 4)
+    (tmp_path / "checkpoints/step_4").rename(tmp_path / f"checkpoints/step_4.old-{'0' * 16}")
+    assert notices(data, config, tmp_path) == []
+    assert tensors_of(tmp_path, 4) == whole
+
+
+def test_a_file_where_the_checkpoints_should_be_is_refused(data, tmp_path):
+    train(data, small_config(steps=1, validation=NO_TRANSLATIONS), into=tmp_path)
+    shutil.rmtree(tmp_path / "checkpoints")
+    (tmp_path / "checkpoints").touch()
+    with pytest.raises(CheckpointError, match=r"/checkpoints: no folder; move it away, and put the folder of the run there$"):
+        train(data, into=tmp_path)
+
+
+@pytest.mark.parametrize("what", [Path.touch, Path.mkdir, lambda place: place.symlink_to("nowhere")])
+def test_what_is_in_the_way_of_a_checkpoint_is_set_aside(data, tmp_path, what):
+    """Found when the checkpoint is written, and whatever is in the way of that name in turn."""
+    config = small_config(steps=8, validation=NO_TRANSLATIONS)
+    train(data, config, into=tmp_path / "straight")
+    train(data, config, into=tmp_path / "run", steps=4)
+    checkpoints = tmp_path / "run/checkpoints"
+    (checkpoints / "step_8.damaged").touch()
+    what(checkpoints / "step_8")
+    train(data, config, into=tmp_path / "run")
+    assert tensors_of(tmp_path / "run", 8) == tensors_of(tmp_path / "straight", 8)
+    assert os.path.lexists(checkpoints / "step_8.damaged")
 
 
 @pytest.mark.parametrize("start", [{}, {"threads": 2}, {"config": None}], ids=["again", "other threads", "its own settings"])
@@ -255,6 +327,12 @@ REFUSALS = {
     ),
     "batch": (small_config(batch_tokens=15), r"^training\.batch_tokens = 15: the pair of line \d+ alone takes 16; give at least 16"),
     "steps": (small_config(steps=0), r"training\.steps = 0"),
+    "width": (small_config(validation=ValidationConfig(width=1025)), r"^training\.validation\.width = 1025: must be at most 1,024$"),
+    "positions": (
+        model_with(small_config(), positions=Learned(length=7)),
+        r"^model\.positions\.length = 7: the pair of line \d+ takes 8 positions; give at least 8, prepare with a smaller "
+        r"cleaning\.max_tokens, or set model\.positions\.kind = sinusoidal$",
+    ),
 }
 
 
@@ -263,6 +341,11 @@ def test_what_cannot_be_trained_is_refused_before_a_folder_is_made(data, tmp_pat
     with pytest.raises(ConfigError, match=words):
         train(data, config, into=tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_learned_positions_that_are_just_enough_are_enough(data, tmp_path):
+    config = model_with(small_config(steps=EPOCH, validation=NO_TRANSLATIONS), positions=Learned(length=8))
+    assert train(data, config, into=tmp_path / "run").step == EPOCH
 
 
 def test_patience_without_a_dev_set_is_refused(tmp_path):
@@ -373,6 +456,30 @@ def test_validation_measures_what_the_other_verbs_would(data, tmp_path):
     scores = score_hypotheses(texts, [data.dev.target_text[:4]], Scoring(metrics=("bleu", "chrf", "exact")))
     assert {name: judged[name] for name in ("bleu", "chrf", "exact")} == {name: scores[name] for name in ("bleu", "chrf", "exact")}
     assert judged["signature"] == scores.scores["bleu"].signature
+
+
+def test_the_costliest_batch_is_tried_before_the_first_update(data, tmp_path, monkeypatch):
+    """That which has the most logits and attention weights; at each start that has something to do."""
+    tried = []
+    real = Trainer.try_out
+
+    def noting(self, batch):
+        tried.append((self.position.step, batch))
+        return real(self, batch)
+
+    monkeypatch.setattr(Trainer, "try_out", noting)
+    config = small_config(steps=4, validation=NO_TRANSLATIONS)
+    for steps in (2, 4, 4):
+        train(data, config, into=tmp_path, steps=steps)
+    assert [step for step, _ in tried] == [0, 2]
+    costs = {}
+    for batch in Batches(data.train, specials=config.model.specials, batch_tokens=90, seed=1).iterate(0):
+        (count, source), (_, target) = batch.source.shape, batch.target[:, 1:].shape
+        logits, encoder, decoder = 10 * target, 2 * source * source, 2 * target * (source + target)
+        costs[tuple(batch.rows)] = count * (logits + encoder + decoder)
+    assert costs[tuple(tried[0][1].rows)] == max(costs.values()) > min(costs.values())
+    starts = metrics_of(tmp_path, "start")
+    assert len(starts) == 2 and all(start["memory"] > 10**7 for start in starts)
 
 
 def test_validation_changes_nothing_in_the_updates_after_it(data, tmp_path):

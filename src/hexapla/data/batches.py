@@ -57,7 +57,7 @@ class Batches:
         self.specials = specials
         self.batch_tokens = batch_tokens
         self.seed = seed
-        self.widths = round_up(split.lengths.astype(np.int64) + 1, WIDTH_STEP)
+        self.widths = positions_of(split.lengths)
         """(N, 2) positions that each pair takes, specials counted"""
         self.refuse_longer()
 
@@ -119,8 +119,9 @@ def pack(rows: np.ndarray, widths: np.ndarray, batch_tokens: int) -> list[np.nda
     return batches
 
 
-def round_up(numbers: np.ndarray, step: int) -> np.ndarray:
-    return -(-numbers // step) * step
+def positions_of(lengths: np.ndarray) -> np.ndarray:
+    """How many positions texts of these lengths take, a special counted."""
+    return -(-(lengths.astype(np.int64) + 1) // WIDTH_STEP) * WIDTH_STEP
 
 
 def collate(
@@ -160,7 +161,7 @@ def in_length_order(
     table = np.asarray(lengths, dtype=np.int64)
     table = table[:, None] if table.ndim == 1 else table
     order = np.lexsort(-table.T).tolist()
-    widths = round_up(table + 1, WIDTH_STEP)
+    widths = positions_of(table)
     batches: list[list[int]] = []
     largest = np.zeros(widths.shape[1], dtype=np.int64)
     for i in order:

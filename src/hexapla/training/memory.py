@@ -2,11 +2,17 @@
 
 import errno
 import re
+import resource
+import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from hexapla.errors import OutOfMemoryError
+
+if TYPE_CHECKING:
+    import torch
 
 SIGNS = (
     "can't allocate memory",
@@ -37,6 +43,16 @@ def wanted(error: BaseException) -> str:
     """What could not be had, as far as the error says."""
     found = re.search(r"allocate ([\d.]+ ?[KMGT]?i?B(?:ytes)?|\d+ bytes)\b", str(error), re.IGNORECASE)
     return f"memory ran out, {found[1]} more were wanted" if found else "memory ran out"
+
+
+def peak(device: "torch.device") -> int:
+    """Bytes that this process has had at once at most: of a GPU's memory what torch gave out, else all of it."""
+    if device.type == "cuda":
+        import torch
+
+        return torch.cuda.max_memory_allocated(device)
+    largest = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return largest if sys.platform == "darwin" else largest * 1024
 
 
 @contextmanager

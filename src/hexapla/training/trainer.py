@@ -19,8 +19,8 @@ from hexapla.errors import DataError, DivergenceError, OutOfMemoryError
 from hexapla.objectives.loss import Loss
 from hexapla.training.finite import Fault, fault
 from hexapla.training.hooks import Hook
-from hexapla.training.memory import enough_memory_for
-from hexapla.training.optimiser import adam
+from hexapla.training.memory import enough_memory_for, peak
+from hexapla.training.optimiser import MOMENTS, adam
 from hexapla.training.schedule import learning_rate
 from hexapla.training.workers import Workers
 
@@ -88,8 +88,7 @@ class Trainer:
         try:
             self.use(epoch)
         finally:
-            self.workers.end()
-            self.workers = Workers(self.model, 1)
+            self.let_workers_go()
         reason = self.stop_reason or "all steps made"
         self.tell("finish", self, reason)
         return reason
@@ -171,6 +170,10 @@ class Trainer:
         if number != len(self.workers.models):
             self.workers = Workers(self.model, number)
 
+    def let_workers_go(self) -> None:
+        self.workers.end()
+        self.workers = Workers(self.model, 1)
+
     def told_of(self, found: Fault, batches: Sequence[Any], totals: Sequence[float]) -> dict[str, Any]:
         """Why an update was left out; of its batches those whose loss is not finite, where there are some."""
         bad = [batch for batch, total in zip(batches, totals, strict=True) if not math.isfinite(total)]
@@ -184,13 +187,30 @@ class Trainer:
                 f"{in_words(record['lines'])}; the weights are as before. What to do: {record['remedy']}"
             )
 
-    def backward(self, batch: Any, number: int) -> Loss:
-        """Add the gradient of a batch, the `number`-th of this update, each worker that of a part."""
+    def try_out(self, batch: Any) -> int:
+        """Make the gradient of a batch and forget it, which changes nothing; about how many bytes of memory updates with it need.
+
+        Raises OutOfMemoryError: more than there are.
+        """
+        self.model.train()
+        self.share_work()
+        seed_step(self.config.seed, self.position.step)
+        try:
+            self.backward(batch, 0, "before step")
+            weights = sum(parameter.numel() * parameter.element_size() for parameter in self.model.parameters())
+            to_come = (0 if self.optimiser.state else len(MOMENTS)) + (len(self.workers.models) if self.config.accumulate > 1 else 0)
+            return peak(self.device) + weights * to_come
+        finally:
+            self.workers.drop_gradients()
+            self.let_workers_go()
+
+    def backward(self, batch: Any, number: int, when: str = "step") -> Loss:
+        """Add the gradient of a batch, the `number`-th of this update, each worker that of a part; `when` is for messages."""
         remedy = (
             f"lower training.batch_tokens = {self.config.batch_tokens} and raise training.accumulate = {self.config.accumulate} "
             "as much, which keeps the size of an update"
         )
-        with enough_memory_for(lambda: f"step {self.position.step + 1}: {batch}", remedy):
+        with enough_memory_for(lambda: f"{when} {self.position.step + 1}: {batch}", remedy):
             parts = batch.split(len(self.workers.models))
             seed = (self.config.seed, self.position.step, number)
             losses = self.workers.each(lambda model, i: self.add_gradient(model, parts[i], (*seed, i)), len(parts))

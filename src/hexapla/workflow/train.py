@@ -12,23 +12,25 @@ import torch
 from hexapla import hardware
 from hexapla.config.changes import differences
 from hexapla.config.edge import checked, to_mapping
+from hexapla.config.model import Learned
 from hexapla.config.presets import small
 from hexapla.config.run import RunConfig
 from hexapla.config.training import Precision
-from hexapla.data.batches import Batch, Batches
+from hexapla.data.batches import Batch, Batches, positions_of
 from hexapla.data.folder import locked
-from hexapla.data.prepared import Prepared
+from hexapla.data.prepared import Prepared, Split
 from hexapla.errors import CheckpointError, ConfigError, DataError, StorageError
 from hexapla.evaluation.corpus import available
 from hexapla.models.build import build, parameter_count
 from hexapla.objectives.sequence import transduction
-from hexapla.runs import ABOUT, METRICS, Run
-from hexapla.training.checkpoint import temporary
+from hexapla.runs import ABOUT, CONFIG, METRICS, Run
+from hexapla.training.checkpoint import remove_temporary
 from hexapla.training.hooks import Best, Hook, Listener, Measure, Save, Validate
 from hexapla.training.metrics import MetricsLog
 from hexapla.training.signals import StopOnSignal
 from hexapla.training.trainer import Position, Trainer, seed_step
 from hexapla.workflow.resume import elsewhere, refuse_changes, repacked, surroundings, trained_with, warnings
+from hexapla.workflow.trial import costliest
 from hexapla.workflow.validation import judge
 
 LOCK = ".lock"
@@ -156,7 +158,21 @@ def refuse_misfit(config: RunConfig, data: Prepared) -> None:
             available(validation.tokenize)
         except ConfigError as error:
             raise ConfigError(f"training.validation.{error}") from None
+    if isinstance(model.positions, Learned):
+        for split in filter(None, (data.train, data.dev)):
+            refuse_beyond_positions(model.positions.length, split)
     Batches(data.train, specials=model.specials, batch_tokens=config.training.batch_tokens, seed=config.training.seed)
+
+
+def refuse_beyond_positions(length: int, split: Split) -> None:
+    """Raises ConfigError: some text, padded as batches are, goes beyond the last learned position."""
+    widths = positions_of(split.lengths).max(axis=1)
+    longest = int(widths.argmax())
+    if widths[longest] > length:
+        raise ConfigError(
+            f"model.positions.length = {length}: the pair of line {split.line(longest)} takes {widths[longest]} positions; give at least "
+            f"{widths[longest]}, prepare with a smaller cleaning.max_tokens, or set model.positions.kind = sinusoidal"
+        )
 
 
 class Training:
@@ -186,11 +202,24 @@ class Training:
         if self.data.dev:
             validation = judge(self.run, self.data.dev)
             trainer.hooks = [Validate(validation, config.validation, self.best, save.save, told)]
-        trainer.hooks = [Measure(told, self.about()), *trainer.hooks, save, *self.hooks]
         batches = Batches(self.data.train, specials=self.run.config.model.specials, batch_tokens=config.batch_tokens, seed=config.seed)
+        trainer.hooks = [Measure(told, self.about() | self.tried_out(batches)), *trainer.hooks, save, *self.hooks]
         with StopOnSignal(trainer) as signals:
             trainer.fit(lambda epoch, start: batches.iterate(epoch, start, trainer.position.earlier))
         signals.leave_if_asked()
+
+    def tried_out(self, batches: Batches) -> dict[str, Any]:
+        """The memory that training will need, once its costliest batch has had what it needs; nothing where training has ended.
+
+        Raises OutOfMemoryError: before the first update, rather than at some later one.
+        """
+        trainer = self.trainer
+        if not trainer.goes_on() or self.best.tired(self.config.validation.patience):
+            return {}
+        rows = batches.order(trainer.position.epoch, trainer.position.earlier)
+        if not rows:
+            return {}
+        return {"memory": trainer.try_out(batches.load(costliest(batches, rows, self.run.config.model)))}
 
     def state(self) -> dict[str, Any]:
         """state.json of a checkpoint: all but the tensors that the next update depends on, and what is told with it."""
@@ -208,7 +237,7 @@ class Training:
         """Put everything where the newest whole checkpoint left it; its state, None where there is no checkpoint."""
         checkpoints = self.run.checkpoints
         checkpoints.sweep()
-        temporary(self.run.path / "config.toml").unlink(missing_ok=True)
+        remove_temporary(self.run.path / CONFIG)
         found = checkpoints.resume(self.trainer.model, self.trainer.optimiser)
         if found is None:
             if (self.run.path / METRICS).exists():

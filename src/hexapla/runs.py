@@ -11,6 +11,7 @@ Whoever made a folder, to open it runs nothing of it and reads nothing outside i
 
 import hashlib
 import json
+import os
 from functools import cached_property
 from pathlib import Path
 from typing import Any

@@ -72,7 +72,8 @@ class Drop(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor | None, ...]:
-        return masked(upstream[0], *ctx.saved_tensors, ctx.dropping), None, None
+        (draws,) = ctx.saved_tensors
+        return masked(upstream[0], draws, ctx.dropping), None, None
 
 
 def masked(x: Float[Tensor, "..."], draws: Int16[Tensor, "..."], dropping: int) -> Float[Tensor, "..."]:

@@ -27,8 +27,9 @@ from hexapla.phrasebook.sentences import drawn
 from hexapla.runs import Run
 from hexapla.training import trainer as training
 from hexapla.training.checkpoint import Checkpoints
+from hexapla.training.manifest import MOMENTS, WEIGHTS, verify
 from hexapla.training.optimiser import moment_shapes, state_tensors
-from hexapla.training.reading import MOMENTS, WEIGHTS, read_tensors, shapes_of, verify
+from hexapla.training.reading import read_tensors, shapes_of
 from hexapla.training.trainer import Trainer
 from hexapla.workflow.translate import translate
 from machine import append, timed, where

@@ -26,11 +26,14 @@ MAY_DAMAGE = {
     "data.encodings": "what encoding a damaged line may have, guessed by trying",
     "data.lines": "a damaged line, whose type says that it is one",
     "data.tokenizer": "bytes that a model wrote, which may be no UTF-8: docs/prepare.md",
-    "training.checkpoint": "the name of a checkpoint, compared with those there are",
+    "training.folders": "the name of a checkpoint, compared with those there are",
     "workflow.prepare": "the name of a file, in a report",
     "training.metrics": "a line that was cut off, which is then left out",
 }
-WITHOUT_TORCH = ("errors", "config", "evaluation", "phrasebook", "cli", "data.lines", "data.corpus", "data.opening")
+WITHOUT_TORCH = (
+    *("errors", "config", "evaluation", "phrasebook", "cli", "data.lines", "data.corpus", "data.opening"),
+    *("training.manifest", "training.folders"),
+)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from hexapla.config.changes import flat
 from hexapla.config.edge import from_mapping, to_mapping
 from hexapla.config.load import as_toml, write_toml
 from hexapla.config.run import RunConfig
-from hexapla.data.folder import put_back_all, read_whole, sha256_of, whole_folder
+from hexapla.data.folder import read_whole, sha256_of, whole_folder
 from hexapla.data.opening import shown
 from hexapla.data.prepared import Prepared
 from hexapla.data.stored import MOST_VOCABULARY, in_brief, read_json_table, read_stored, read_toml_table
@@ -30,8 +30,10 @@ from hexapla.data.tokenizer import files_of_tokenizers, load_tokenizers, save_to
 from hexapla.errors import CheckpointError, ConfigError
 from hexapla.models.build import build
 from hexapla.models.seq2seq import Seq2Seq
-from hexapla.training.checkpoint import Checkpoints, replace_text, step_of
-from hexapla.training.reading import WEIGHTS, put, read_tensors, refuse_newer, shapes_of, verify, wrong_with_the_run
+from hexapla.training.checkpoint import Checkpoints, replace_text
+from hexapla.training.folders import step_of
+from hexapla.training.manifest import WEIGHTS, refuse_newer, verify, wrong_with_the_run
+from hexapla.training.reading import put, read_tensors, shapes_of
 from hexapla.training.run_folder import ABOUT, refuse_other_folder
 
 FORMAT = 1
@@ -123,20 +125,8 @@ class Run:
             )
 
     def checkpoint_folder(self) -> Path:
-        """Where the weights of `checkpoint` are. Raises CheckpointError: there is no such checkpoint; the message lists those there are."""
-        folder = self.path / CHECKPOINTS
-        put_back_all(folder)
-        steps = self.checkpoints.steps()
-        if self.checkpoint in ("best", "latest"):
-            if not steps:
-                raise CheckpointError(f"{self.path}: has no checkpoint yet; train it first")
-            best = self.checkpoints.named_best() if self.checkpoint == "best" else None
-            return best or steps[-1]
-        there = [*sorted(folder.glob("average")), *steps]
-        if folder / self.checkpoint not in there:
-            names = ", ".join(["best", "latest", *(f.name for f in there)])
-            raise CheckpointError(f"{self.path}: no checkpoint {self.checkpoint!r}; there is {names}")
-        return folder / self.checkpoint
+        """Where the weights of `checkpoint` are. Raises CheckpointError: there is no such checkpoint."""
+        return self.checkpoints.named(self.checkpoint)
 
     @property
     def step(self) -> int:

@@ -23,7 +23,7 @@ from hexapla.errors import ConfigError, StorageError
 from hexapla.runs import Run
 from hexapla.training import checkpoint
 from hexapla.training.hooks import Hook
-from hexapla.training.reading import verify
+from hexapla.training.manifest import verify
 from hexapla.workflow.average import average
 from hexapla.workflow.train import train
 from small_runs import small_config, small_data

@@ -17,7 +17,7 @@ from hexapla.config.run import RunConfig
 from hexapla.config.training import InverseSqrt, TrainingConfig, ValidationConfig
 from hexapla.runs import Run
 from hexapla.training.checkpoint import write_folder
-from hexapla.training.reading import WEIGHTS, verify
+from hexapla.training.manifest import WEIGHTS, verify
 from hexapla.workflow.prepare import prepare
 from hexapla.workflow.train import train
 from hexapla.workflow.translate import translate

@@ -7,7 +7,7 @@ import pytest
 
 from hexapla.runs import FORMAT, Run
 from hexapla.training.checkpoint import write_folder
-from hexapla.training.reading import WEIGHTS
+from hexapla.training.manifest import WEIGHTS
 from hexapla.workflow.translate import translate
 
 HERE = Path(__file__).parent

@@ -21,7 +21,7 @@ from hexapla.models.build import build
 from hexapla.objectives.loss import Loss
 from hexapla.objectives.sequence import transduction
 from hexapla.runs import Run
-from hexapla.training.reading import MOMENTS, WEIGHTS
+from hexapla.training.manifest import MOMENTS, WEIGHTS
 from hexapla.training.trainer import Trainer
 from hexapla.workflow import train as module
 from hexapla.workflow import validation

@@ -20,8 +20,9 @@ from hexapla.errors import CheckpointError, DivergenceError, StorageError
 from hexapla.training import checkpoint
 from hexapla.training.average import mean_of
 from hexapla.training.checkpoint import Checkpoints, replace_text, write_folder
+from hexapla.training.manifest import verify
 from hexapla.training.optimiser import adam
-from hexapla.training.reading import load_model, verify
+from hexapla.training.reading import load_model
 
 FILES = ("manifest.json", "model.safetensors", "optimiser.safetensors", "state.json")
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from hexapla.axes import Tensor
 from hexapla.errors import CheckpointError
-from hexapla.training.reading import WEIGHTS, read_tensors, verify
+from hexapla.training.manifest import WEIGHTS, verify
+from hexapla.training.reading import read_tensors
 
 
 def mean_of(folders: Sequence[Path]) -> dict[str, Tensor]:

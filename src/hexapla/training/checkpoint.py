@@ -10,7 +10,6 @@ The manifest holds the size and SHA-256 of every other file. A folder without a 
 import errno
 import json
 import os
-import re
 import shutil
 from collections.abc import Mapping
 from contextlib import suppress
@@ -24,26 +23,14 @@ from torch import nn
 
 from hexapla.axes import Tensor
 from hexapla.data.folder import discard, put_back_all, remove_unlocked, sha256_of, sync, whole_folder
-from hexapla.data.stored import in_brief, read_stored
 from hexapla.errors import CheckpointError, DivergenceError, StorageError
+from hexapla.training.folders import BEST, CheckpointFolders, step_of
+from hexapla.training.manifest import FORMAT, MANIFEST, MOMENTS, STATE, WEIGHTS, NewerFormatError, verify
 from hexapla.training.optimiser import MOMENTS as NAMES
 from hexapla.training.optimiser import load_state_tensors, moment_shapes, state_tensors
-from hexapla.training.reading import (
-    FORMAT,
-    MANIFEST,
-    MOMENTS,
-    STATE,
-    WEIGHTS,
-    NewerFormatError,
-    put,
-    read_tensors,
-    shapes_of,
-    verify,
-    wrong_with_the_run,
-)
+from hexapla.training.reading import put, read_tensors, shapes_of
 from hexapla.training.state import refuse_no_state
 
-BEST = "best"
 LEAST_KEPT = 2
 """checkpoints kept whatever the settings say, so that one can be damaged"""
 REMEDIES = {
@@ -52,8 +39,6 @@ REMEDIES = {
     errno.EROFS: "mount it for writing",
 }
 """by what the disk said, where it is not that it is full"""
-MOST_NAME = 256
-"""bytes of the file `best`"""
 
 
 def write_folder(
@@ -116,11 +101,12 @@ def standing(path: Path) -> Path:
     return next(parent for parent in path.absolute().parents if parent.exists())
 
 
-class Checkpoints:
-    """The checkpoints of one run."""
+class Checkpoints(CheckpointFolders):
+    """The checkpoints of one run, as training writes them."""
 
     def __init__(self, folder: Path, *, keep_last: int = 5):
-        self.folder, self.keep_last = folder, max(LEAST_KEPT, keep_last)
+        super().__init__(folder)
+        self.keep_last = max(LEAST_KEPT, keep_last)
         self.saved = self.steps()[-1:]
         """the newest, as long as this process remembers: its folder may be taken away"""
 
@@ -162,38 +148,6 @@ class Checkpoints:
             last = f"the last one saved was {self.saved[0].name}" if self.saved else "none was saved before"
             raise StorageError(f"{folder}: cannot be saved, since {self.folder.parent} is gone; {last}. Put it back, or train elsewhere")
 
-    @property
-    def best(self) -> Path | None:
-        """The checkpoint with the best validation; None where there is none, or it is gone."""
-        with suppress(CheckpointError):
-            return self.named_best()
-
-    def named_best(self) -> Path | None:
-        """The checkpoint that the file `best` names; None where training has not named any.
-
-        Raises CheckpointError: the file names none that is there. Another one in its place would be a guess.
-        """
-        name = self.pointer()
-        while name is not None:
-            folder, steps = self.folder / name, self.steps()
-            if folder in steps:
-                return folder
-            before, name = name, self.pointer()
-            if name == before:  # else training has moved it meanwhile
-                others = ", ".join(["latest", *(step.name for step in steps)])
-                raise CheckpointError(
-                    f"{self.folder / BEST}: names {in_brief(name)}, which is not there; choose by --checkpoint one of {others}"
-                )
-        return None
-
-    def pointer(self) -> str | None:
-        """What the file `best` says; None where there is none. Raises CheckpointError: no file that can be read."""
-        file = self.folder / BEST
-        if not os.path.lexists(file):
-            return None
-        with wrong_with_the_run():
-            return read_stored(file, MOST_NAME).decode("utf-8", errors="replace").strip()
-
     def point_to_best(self, step: int) -> None:
         best = self.folder / f"step_{step}"
         if best == self.best:
@@ -202,11 +156,6 @@ class Checkpoints:
             replace_text(self.folder / BEST, best.name)
         elif self.best is None and os.path.lexists(self.folder / BEST):
             (self.folder / BEST).unlink()
-
-    def steps(self) -> list[Path]:
-        """The step folders, oldest first, verified or not."""
-        found = [f for f in self.folder.glob("step_*") if re.fullmatch(r"step_\d+", f.name) and f.is_dir()]
-        return sorted(found, key=step_of)
 
     def newest(self) -> tuple[Path, dict[str, Any], list[str]] | None:
         """The newest checkpoint that verifies, its state, and what was wrong with newer ones; None where there is none at all.
@@ -261,10 +210,6 @@ class Checkpoints:
 def steps_taken(state: Mapping[str, Any]) -> int:
     """Steps of the optimiser: the updates but for those left out."""
     return state["position"]["step"] - state["position"].get("left_out", 0)
-
-
-def step_of(folder: Path) -> int:
-    return int(folder.name.removeprefix("step_"))
 
 
 def set_aside(folder: Path) -> None:

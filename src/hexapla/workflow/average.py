@@ -7,7 +7,7 @@ from hexapla.errors import CheckpointError, ConfigError
 from hexapla.runs import Run
 from hexapla.training.average import mean_of
 from hexapla.training.checkpoint import write_folder
-from hexapla.training.reading import WEIGHTS
+from hexapla.training.manifest import WEIGHTS
 
 
 def average(run: Run | str | Path, *, last: int = 5) -> Path:

@@ -26,21 +26,19 @@ from hexapla.data.folder import read_whole, sha256_of, whole_folder
 from hexapla.data.opening import shown
 from hexapla.data.prepared import Prepared
 from hexapla.data.stored import MOST_VOCABULARY, in_brief, read_json_table, read_stored, read_toml_table
-from hexapla.data.tokenizer import files_of_tokenizers, load_tokenizers, save_tokenizers
+from hexapla.data.tokenizer import TOKENIZER_FILES, files_of_tokenizers, load_tokenizers, refuse_other_sizes, save_tokenizers
 from hexapla.errors import CheckpointError, ConfigError
 from hexapla.models.build import build
 from hexapla.models.seq2seq import Seq2Seq
 from hexapla.training.checkpoint import Checkpoints, replace_text
-from hexapla.training.folders import step_of
+from hexapla.training.folders import CHECKPOINTS, step_of
 from hexapla.training.manifest import WEIGHTS, refuse_newer, verify, wrong_with_the_run
 from hexapla.training.reading import put, read_tensors, shapes_of
 from hexapla.training.run_folder import ABOUT, refuse_other_folder
 
 FORMAT = 1
 CONFIG = "config.toml"
-CHECKPOINTS = "checkpoints"
 METRICS = "metrics.jsonl"
-TOKENIZER_FILES = {"tokenizer.toml", *(f"{name}.{kind}" for name in ("subwords", "source", "target") for kind in ("model", "json"))}
 
 
 class Run:
@@ -49,12 +47,7 @@ class Run:
     def __init__(self, path: Path, config: RunConfig, about: dict[str, Any], *, checkpoint: str = "best"):
         self.path, self.config, self.about, self.checkpoint = path, config, about, checkpoint
         self.source, self.target, self.joint = load_tokenizers(path)
-        for side, tokenizer, size in (
-            ("source", self.source, config.model.source_vocab),
-            ("target", self.target, config.model.target_vocab),
-        ):
-            if tokenizer.vocab_size != size:
-                raise CheckpointError(f"{path}: the {side} tokenizer has {tokenizer.vocab_size} entries, {CONFIG} says {size}")
+        refuse_other_sizes(path, self.source, self.target, config.model)
 
     @classmethod
     def open(cls, path: str | Path, checkpoint: str = "best") -> "Run":

@@ -97,7 +97,7 @@ def test_a_batch_has_no_more_positions_than_a_machine_can_remember(strategy, n_b
     whole = texts(translate(run, LINES, strategy, rules=SHORT, n_best=n_best))
     sizes, begin = [], run.model.begin
     monkeypatch.setattr(run.model, "begin", lambda source: sizes.append(source.shape) or begin(source))
-    monkeypatch.setattr("hexapla.workflow.translate.MOST_POSITIONS", 50)
+    monkeypatch.setattr("hexapla.workflow.own_engine.MOST_POSITIONS", 50)
     assert texts(translate(run, LINES, strategy, rules=SHORT, n_best=n_best)) == whole
     assert len(sizes) > 2
     assert all(count * width * rows <= 50 or count == 1 for count, width in sizes)

@@ -11,6 +11,8 @@ from hexapla.config.setting import Probability, Whole, setting
 from hexapla.config.stack import StackConfig
 from hexapla.errors import ConfigError
 
+WIDTH_STEP = 2
+"""a batch has a multiple of so many positions: see data.batches"""
 Entries = Annotated[int, Ge(1), Le(2**27)]
 """rows of a matrix that has one for each token or position"""
 
@@ -44,6 +46,11 @@ class Learned:
 
     kind: Literal["learned"] = "learned"
     length: Entries = 1024
+
+    @property
+    def reach(self) -> int:
+        """Tokens, the end token included, that they serve: a batch is padded."""
+        return self.length - self.length % WIDTH_STEP
 
 
 Positions = Annotated[Sinusoidal | Learned, Field(discriminator="kind")]

@@ -12,11 +12,10 @@ import numpy as np
 import torch
 
 from hexapla.axes import SourceIds, TargetIds
-from hexapla.config.model import Specials
+from hexapla.config.model import WIDTH_STEP, Specials
 from hexapla.data.prepared import Split
 from hexapla.errors import ConfigError
 
-WIDTH_STEP = 2
 ROWS_STEP = 8
 POOL = 1_000_000
 """pairs that are sorted by length together"""

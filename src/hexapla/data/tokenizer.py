@@ -14,15 +14,18 @@ import tomli_w
 
 from hexapla.config.data import Bpe, Bytes, Characters, Subwords, Unigram, Words
 from hexapla.config.edge import from_mapping, to_mapping
+from hexapla.config.model import Seq2SeqConfig
 from hexapla.config.setting import setting
 from hexapla.data.opening import shown
 from hexapla.data.stored import MOST_VOCABULARY, in_brief, read_stored, read_toml_table
 from hexapla.data.subwords import SubwordTokenizer, learn_subwords, refuse_surrogates
 from hexapla.data.vocabulary import FIRST, SPECIAL_PIECES, SPECIALS, UNKNOWN, Vocabulary
-from hexapla.errors import ConfigError, DataError
+from hexapla.errors import CheckpointError, ConfigError, DataError
 
 FORMAT = 1
 ABOUT = "tokenizer.toml"
+TOKENIZER_FILES = {ABOUT, *(f"{name}.{kind}" for name in ("subwords", "source", "target") for kind in ("model", "json"))}
+"""all names that `save_tokenizers` may give"""
 HALF_A_PAIR = re.compile("[\ud800-\udfff]")
 
 
@@ -193,6 +196,13 @@ def load_tokenizer(folder: Path, name: str, config: Subwords) -> Tokenizer:
             return ByteTokenizer(config)
         case _:
             assert_never(config)
+
+
+def refuse_other_sizes(folder: Path, source: Tokenizer, target: Tokenizer, model: Seq2SeqConfig) -> None:
+    """Raises CheckpointError: the tokenizers of a folder are not as large as the vocabularies of its model."""
+    for side, tokenizer, size in (("source", source, model.source_vocab), ("target", target, model.target_vocab)):
+        if tokenizer.vocab_size != size:
+            raise CheckpointError(f"{folder}: the {side} tokenizer has {tokenizer.vocab_size} entries, config.toml says {size}")
 
 
 def files_of_tokenizers(folder: Path) -> list[str]:

@@ -1,29 +1,10 @@
-"""What a search is looking for, and what it is looking at."""
+"""What a search is looking at."""
 
 from dataclasses import dataclass
 
 import torch
 
 from hexapla.axes import Float, Int, RowIds, Tensor
-
-
-@dataclass(frozen=True)
-class Hypothesis:
-    """A finished output."""
-
-    ids: tuple[int, ...]
-    """without the start and the end token"""
-    log_prob: float
-    """log P(ids and the end token | source), in nats"""
-    score: float
-    """log_prob over the length penalty: what it was ranked by"""
-    truncated: bool
-    """the length limit ended it: something else than the end token would have been likelier"""
-
-    @property
-    def length(self) -> int:
-        """Tokens predicted, the end token included."""
-        return len(self.ids) + 1
 
 
 @dataclass

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 import torch
 
 from hexapla.axes import Bool, Int, RowIds, SourceIds, Tensor
-from hexapla.config.decoding import LARGEST_WIDTH, Beam, Rules, Strategy
-from hexapla.config.edge import checked, checked_count
-from hexapla.decoding.hypothesis import Candidates, Hypothesis, Live
+from hexapla.config.decoding import Beam, Rules, Strategy
+from hexapla.decoding.hypothesis import Candidates, Live
+from hexapla.decoding.output import Hypothesis, check, longest_output
 from hexapla.decoding.rules import Rule, Rulebook, rules_of
 from hexapla.decoding.score import NOT_A_NUMBER
 from hexapla.decoding.strategy import Chooser, chooser
-from hexapla.errors import CheckpointError, ConfigError
+from hexapla.errors import CheckpointError
 from hexapla.models.contract import State, Transducer
 
 
@@ -55,25 +55,10 @@ def search(
     return [sorted(found, key=lambda h: -h.score)[:n_best] for found in finished]
 
 
-def check(strategy: Strategy, rules: Rules, n_best: int) -> None:
-    """Raises ConfigError: a setting out of its range, n_best above the beam's width, min_length above max_length."""
-    checked(strategy)
-    checked(rules)
-    checked_count("n-best", n_best)
-    if isinstance(strategy, Beam) and n_best > strategy.width:
-        raise ConfigError(f"n-best = {n_best}: must not exceed the beam width {strategy.width}; widen the beam")
-    if n_best > LARGEST_WIDTH:
-        raise ConfigError(f"n-best = {n_best}: must be at most {LARGEST_WIDTH:,}")
-    if rules.max_length is not None and rules.min_length > rules.max_length:
-        raise ConfigError(f"min_length = {rules.min_length}: must not exceed max_length = {rules.max_length}")
-
-
 def limits(source: SourceIds, pad: int, rules: Rules) -> Int[Tensor, " B"]:
-    """Tokens that an output may have at most. The source's end token is not counted; min_length comes before max_extra."""
-    longest = (source != pad).sum(dim=1) - 1 + rules.max_extra
-    if rules.max_length is not None:
-        longest = longest.clamp_max(rules.max_length)
-    return longest.clamp_min(rules.min_length)
+    """Tokens that the output of each row may have at most."""
+    lengths = ((source != pad).sum(dim=1) - 1).tolist()
+    return torch.tensor([longest_output(length, rules) for length in lengths], dtype=torch.long, device=source.device)
 
 
 def start(source: SourceIds, limits: Int[Tensor, " B"], bos: int) -> Live:

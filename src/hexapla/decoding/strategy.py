@@ -9,6 +9,7 @@ import torch
 from hexapla.axes import Float, Int, RowLogits, Tensor
 from hexapla.config.decoding import Beam, Sample, Strategy
 from hexapla.decoding.hypothesis import Candidates, Live
+from hexapla.decoding.output import lp
 
 FINITE = 1e30
 """what float32 can still divide by"""
@@ -42,14 +43,7 @@ class BeamChooser:
         return Candidates(rows=flat // vocab + first_row, ids=flat % vocab, log_probs=best)
 
     def penalty(self, length: int) -> float:
-        """lp(n) of a hypothesis of n tokens, its end token included: Wu et al. 2016, eq. (14)."""
-        match self.beam.penalty:
-            case "gnmt":
-                return ((5 + length) / 6) ** self.beam.length_penalty
-            case "power":
-                return length**self.beam.length_penalty
-            case "none":
-                return 1.0
+        return lp(self.beam, length)
 
 
 def largest(values: Float[Tensor, "A M"], count: int) -> tuple[Float[Tensor, "A C"], Int[Tensor, "A C"]]:

@@ -10,6 +10,8 @@ from hexapla.data.stored import in_brief, read_stored
 from hexapla.errors import CheckpointError
 from hexapla.training.manifest import wrong_with_the_run
 
+CHECKPOINTS = "checkpoints"
+"""the folder's name in a run"""
 BEST = "best"
 MOST_NAME = 256
 """bytes of the file `best`"""

@@ -17,7 +17,7 @@ from hexapla.errors import DataError
 from hexapla.runs import Run
 from hexapla.training.memory import enough_memory_for
 from hexapla.workflow.alone import alone
-from hexapla.workflow.translate import device_of, fault_of, reach
+from hexapla.workflow.own_engine import device_of, fault_of
 
 MOST_LOGITS = 2**24
 """of a batch: the largest tensor there is"""
@@ -126,10 +126,10 @@ def refuse_longer(run: Run, side: str, texts: Sequence[Sequence[int]], most: int
                 f"{side} {number}: {len(ids):,} tokens, but at most {most:,} of a {side} are scored; shorten it, or raise max_source"
             )
         match run.config.model.positions:
-            case Learned(length=length) if len(ids) >= reach(length):
+            case Learned(reach=reach) if len(ids) >= reach:
                 raise DataError(
                     f"{side} {number}: {len(ids) + 1} tokens, the end token included, but the model's learned positions serve up to "
-                    f"{reach(length)}; shorten the text, or train with model.positions.kind = sinusoidal"
+                    f"{reach}; shorten the text, or train with model.positions.kind = sinusoidal"
                 )
             case _:
                 pass

@@ -1,36 +1,26 @@
-"""translate: lines in, lines out, one for one."""
+"""translate: lines in, lines out, one for one. Without PyTorch, unless our own engine is asked."""
 
-import os
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Literal, Self
 
-import torch
-
-from hexapla.config.decoding import Beam, Rules, Strategy
+from hexapla.config.decoding import Rules, Strategy
 from hexapla.config.edge import checked_count
 from hexapla.config.model import Learned
-from hexapla.data.batches import WIDTH_STEP, collate, in_length_order
 from hexapla.data.subwords import refuse_surrogates
-from hexapla.decoding.hypothesis import Hypothesis
-from hexapla.decoding.search import check, search
-from hexapla.errors import CheckpointError, ConfigError, DataError
-from hexapla.runs import Run
-from hexapla.training.memory import enough_memory_for
-from hexapla.workflow.alone import alone
-from hexapla.workflow.workers import Workers
+from hexapla.decoding.output import Hypothesis, check
+from hexapla.errors import ConfigError, DataError
+from hexapla.interop.exported import Export, open_export
 
-LESS_AT_ONCE = "lower --batch-size, or the width of the beam (in training: training.validation.width)"
+if TYPE_CHECKING:
+    from hexapla.runs import Run
+
+Engine = Literal["own", "ctranslate2"]
 BREAKS = str.maketrans("\n\r\0", "   ")
-MOST_POSITIONS = 2**14
-"""source positions, padded, times the rows that read them: what a search remembers in each decoder layer"""
-BATCHES_EACH = 2
-"""from so many batches a worker on, workers are worth their start where nobody says how many"""
 
 
 @dataclass(frozen=True)
@@ -61,7 +51,7 @@ class Translation:
 
 
 def translate(
-    run: Run | str | Path,
+    run: "Run | Export | str | Path",
     lines: Sequence[str],
     strategy: Strategy | None = None,
     *,
@@ -70,6 +60,7 @@ def translate(
     prefix: str | None = None,
     batch_size: int = 64,
     deterministic: bool = False,
+    engine: Engine = "own",
     first_line: int = 1,
 ) -> list[Translation]:
     """Translate each line; the i-th result belongs to the i-th line, whatever the batches. See docs/translate.md.
@@ -77,25 +68,26 @@ def translate(
     Unset, strategy and rules are those of the run's config.toml. `prefix` is how every output must begin. `deterministic` computes each
     line by itself on one thread, so that its text and scores are the same to the last bit whatever stands beside it. `first_line` is
     the number of lines[0] in messages. Of a line longer than rules.max_source or than learned positions reach, the beginning is
-    translated, and `left_out` says so.
+    translated, and `left_out` says so. `engine` says what computes: "ctranslate2" takes the export that was made of the run, or the folder
+    of an export in its place; an export that is open is used whatever `engine` says.
     Raises ConfigError: settings that cannot be; CheckpointError: the run; DataError: a line that cannot be encoded.
     """
     if isinstance(lines, str):
         raise ConfigError("lines is one string; give a list of lines, as in translate(run, [line])")
     checked_count("batch_size", batch_size)
-    searching = Searching.of(run, strategy, rules, n_best=n_best, prefix=prefix, batch_size=batch_size, deterministic=deterministic)
-    return searching.translate(lines, first_line, partial(map, searching.search))
+    with engine_of(asked := Asked.of(opened(run, engine), strategy, rules, n_best, prefix, batch_size, deterministic)) as searched:
+        return asked.translate(lines, first_line, searched)
 
 
-Mapped = Callable[[Sequence[Any]], Iterator[Any]]
-"""`Searching.search` of each job in their order, here or in other processes"""
+Searched = Callable[[Mapping[int, Sequence[int]], int], Iterator[tuple[int, list[Hypothesis]]]]
+"""The n best outputs of numbered rows of ids, in any order; none where rules leave nothing to write. The second is what messages call row 0."""
 
 
 @dataclass(frozen=True)
-class Searching:
-    """A run and all that was asked for, checked."""
+class Asked:
+    """A run and all that is asked of it, checked."""
 
-    run: Run
+    run: "Run | Export"
     strategy: Strategy
     rules: Rules
     n_best: int
@@ -107,49 +99,31 @@ class Searching:
     @classmethod
     def of(
         cls,
-        run: Run | str | Path,
+        run: "Run | Export",
         strategy: Strategy | None,
         rules: Rules | None,
-        *,
         n_best: int,
         prefix: str | None,
         batch_size: int,
         deterministic: bool,
     ) -> Self:
-        run = run if isinstance(run, Run) else Run.open(run)
         strategy, rules = strategy or run.config.decoding, within_positions(run, rules or run.config.rules)
         check(strategy, rules, n_best)
         return cls(run, strategy, rules, n_best, prefix_ids(run, prefix, rules), batch_size, deterministic)
 
-    def translate(self, lines: Sequence[str], first_line: int, mapped: Mapped) -> list[Translation]:
+    def translate(self, lines: Sequence[str], first_line: int, searched: Searched) -> list[Translation]:
         ids = encoded(self.run, lines, first_line)
-        spoken = [i for i, row in enumerate(ids) if row]
-        read = {i: ids[i][: self.rules.max_source] for i in spoken}
+        read = {i: row[: self.rules.max_source] for i, row in enumerate(ids) if row}
         results = [Translation("", blank=True)] * len(lines)
-        rows_each = self.strategy.width if isinstance(self.strategy, Beam) else self.n_best
-        together = {"batch_size": 1 if self.deterministic else self.batch_size, "batch_tokens": MOST_POSITIONS // rows_each}
-        batches = [[spoken[j] for j in batch] for batch in in_length_order([len(read[i]) for i in spoken], **together)]
-        jobs = [[first_line + rows[0], [read[i] for i in rows]] for rows in batches]
-        for rows, found in zip(batches, mapped(jobs), strict=True):
-            for i, outputs in zip(rows, found, strict=True):
-                if not outputs:
-                    raise ConfigError(f"line {first_line + i}: the rules leave nothing to write; loosen min_length, no_repeat or suppress")
-                hypotheses = [Hypothesis(tuple(output), *rest) for output, *rest in outputs]
-                results[i] = as_translation(self.run, hypotheses, self.n_best, left_out=len(ids[i]) - len(read[i]))
+        for i, hypotheses in searched(read, first_line):
+            if not hypotheses:
+                raise ConfigError(f"line {first_line + i}: the rules leave nothing to write; loosen min_length, no_repeat or suppress")
+            results[i] = as_translation(self.run, hypotheses, self.n_best, left_out=len(ids[i]) - len(read[i]))
         return results
-
-    def search(self, job: tuple[int, list[list[int]]]) -> list[list[tuple[Any, ...]]]:
-        """The fields of the hypotheses of each row of ids, of which the first is the longest, and that of line job[0]."""
-        line, rows = job
-        source = collate(rows, [[] for _ in rows], self.run.model.specials).source.to(device_of(self.run))
-        size = f"{len(rows)} lines at once, the longest line {line} with {len(rows[0]):,} tokens"
-        with alone(self.deterministic), fault_of(self.run), enough_memory_for(lambda: size, LESS_AT_ONCE):
-            found = search(self.run.model, source, self.strategy, self.rules, n_best=self.n_best, prefixes=[self.start] * len(rows))
-        return [[(h.ids, h.log_prob, h.score, h.truncated) for h in hypotheses] for hypotheses in found]
 
 
 def translate_stream(
-    run: Run | str | Path,
+    run: "Run | Export | str | Path",
     lines: Iterable[str],
     strategy: Strategy | None = None,
     *,
@@ -158,6 +132,7 @@ def translate_stream(
     prefix: str | None = None,
     batch_size: int = 64,
     deterministic: bool = False,
+    engine: Engine = "own",
     chunk: int = 1024,
     workers: int | None = 1,
     threads: int = 1,
@@ -166,37 +141,48 @@ def translate_stream(
 
     With more than one of `workers`, batches are searched by so many processes of `threads` threads each, forked from this one once the
     first lines are there. Unset, there is one for each processor, where the first chunk has enough for them to do (`worth_workers`).
+    An export has the workers that it was opened with.
     """
     checked_count("chunk", chunk)
     if workers is not None:
         checked_count("workers", workers)
-    searching = Searching.of(run, strategy, rules, n_best=n_best, prefix=prefix, batch_size=batch_size, deterministic=deterministic)
+    asked = Asked.of(opened(run, engine), strategy, rules, n_best, prefix, batch_size, deterministic)
     lines, done = iter(lines), 0
     some = list(islice(lines, chunk))
-    with searched_by(searching, worth_workers(len(some), batch_size) if workers is None else workers, threads) as mapped:
+    with engine_of(asked, len(some), workers, threads) as searched:
         while some:
-            yield from searching.translate(some, done + 1, mapped)
+            yield from asked.translate(some, done + 1, searched)
             done += len(some)
             some = list(islice(lines, chunk))
 
 
 @contextmanager
-def searched_by(searching: Searching, workers: int, threads: int) -> Iterator[Mapped]:
-    """Raises ConfigError: several workers where a process cannot be forked."""
-    if workers == 1:
-        yield partial(map, searching.search)
+def engine_of(asked: Asked, lines: int = 1, workers: int | None = 1, threads: int = 1) -> Iterator[Searched]:
+    """What searches: for `lines` and more, by our own engine's `workers`. Raises ConfigError."""
+    if isinstance(asked.run, Export):
+        export, given = asked.run, (asked.strategy, asked.rules)
+        options = {"n_best": asked.n_best, "prefix": asked.start, "batch_size": asked.batch_size, "deterministic": asked.deterministic}
+        yield lambda sources, first_line: export.searched(sources, *given, **options)
         return
-    if not hasattr(os, "fork") or device_of(searching.run).type != "cpu":
-        raise ConfigError(f"workers = {workers}: processes that share a model need fork and a CPU, which are not here; give 1")
-    with Workers(workers, searching.search, threads=threads) as several:
-        yield several.map
+    from hexapla.workflow.own_engine import searched_by
+
+    with searched_by(asked.run, asked, lines, workers, threads) as searched:
+        yield searched
 
 
-def worth_workers(lines: int, batch_size: int) -> int:
-    """One for each processor that this process may use, where each has some batches to search: a search is many small operations one after
-    another, which several threads share badly. Fewer lines are not worth the forks."""
-    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
-    return processors if hasattr(os, "fork") and lines >= BATCHES_EACH * batch_size * processors else 1
+def opened(run: "Run | Export | str | Path", engine: Engine) -> "Run | Export":
+    """Raises CheckpointError: no run, or no export of it; ConfigError: CTranslate2 is not installed, or no such engine."""
+    match engine:
+        case _ if isinstance(run, Export):
+            return run
+        case "own":
+            from hexapla.runs import Run
+
+            return run if isinstance(run, Run) else Run.open(run)
+        case "ctranslate2":
+            return open_export(run) if isinstance(run, (str, Path)) else open_export(run.path, run.checkpoint)
+        case _:
+            raise ConfigError(f"engine = {engine!r}: no such engine; own or ctranslate2")
 
 
 def is_blank(line: str) -> bool:
@@ -204,7 +190,7 @@ def is_blank(line: str) -> bool:
     return all(char.isspace() or unicodedata.category(char) in ("Cc", "Cf") for char in line)
 
 
-def encoded(run: Run, lines: Sequence[str], first_line: int) -> list[list[int]]:
+def encoded(run: "Run | Export", lines: Sequence[str], first_line: int) -> list[list[int]]:
     """The ids of each line, none of a blank one."""
     for number, line in enumerate(lines, first_line):
         if not isinstance(line, str):
@@ -213,7 +199,7 @@ def encoded(run: Run, lines: Sequence[str], first_line: int) -> list[list[int]]:
     return run.source.encode_batch(["" if is_blank(line) else line for line in lines])
 
 
-def prefix_ids(run: Run, prefix: str | None, rules: Rules) -> list[int]:
+def prefix_ids(run: "Run | Export", prefix: str | None, rules: Rules) -> list[int]:
     """Raises ConfigError: the target vocabulary cannot write the prefix, or it is too long."""
     try:
         ids = run.target.encode(prefix or "")
@@ -226,25 +212,20 @@ def prefix_ids(run: Run, prefix: str | None, rules: Rules) -> list[int]:
     return ids
 
 
-def within_positions(run: Run, rules: Rules) -> Rules:
+def within_positions(run: "Run | Export", rules: Rules) -> Rules:
     """Nothing longer than learned positions reach: the decoder reads the start token before the output, a source has its end token."""
     match run.config.model.positions:
-        case Learned(length=length):
+        case Learned(length=length) as positions:
             return replace(
                 rules,
                 max_length=min(rules.max_length or length, max(1, length - 1)),
-                max_source=min(rules.max_source, max(1, reach(length) - 1)),
+                max_source=min(rules.max_source, max(1, positions.reach - 1)),
             )
         case _:
             return rules
 
 
-def reach(length: int) -> int:
-    """Tokens, the end token included, that learned positions serve: a batch is padded."""
-    return length - length % WIDTH_STEP
-
-
-def as_translation(run: Run, hypotheses: Sequence[Hypothesis], n_best: int, *, left_out: int) -> Translation:
+def as_translation(run: "Run | Export", hypotheses: Sequence[Hypothesis], n_best: int, *, left_out: int) -> Translation:
     found = [
         Translation(
             run.target.decode(h.ids).translate(BREAKS),
@@ -253,16 +234,3 @@ def as_translation(run: Run, hypotheses: Sequence[Hypothesis], n_best: int, *, l
         for h in hypotheses
     ]  # fmt: skip
     return found[0] if n_best == 1 else replace(found[0], alternatives=tuple(found))
-
-
-@contextmanager
-def fault_of(run: Run) -> Iterator[None]:
-    """Says which run it is whose weights give no numbers."""
-    try:
-        yield
-    except CheckpointError as error:
-        raise CheckpointError(f"{run.path}: {error}") from None
-
-
-def device_of(run: Run) -> torch.device:
-    return next(run.model.parameters()).device

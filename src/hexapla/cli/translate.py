@@ -27,6 +27,8 @@ from hexapla.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from hexapla.interop.exported import Export
+    from hexapla.runs import Run
     from hexapla.workflow.translate import Translation
 
 SEARCH = partial(typer.Option, rich_help_panel="Search")
@@ -65,6 +67,10 @@ def translate(
     max_extra: Annotated[int | None, RULES(metavar="N", min=0, help="Most tokens beyond the source's.")] = None,
     max_source: MaxSource = None,
     checkpoint: CheckpointName = "best",
+    engine: Annotated[
+        Literal["own", "ctranslate2"],
+        typer.Option(metavar="own|ctranslate2", help="What computes: ours, or CTranslate2 with what `hexapla export` made of the run."),
+    ] = "own",
     deterministic: Deterministic = False,
     batch_size: BatchSize = 64,
     workers: Annotated[
@@ -80,13 +86,10 @@ def translate(
         beam=beam, greedy=greedy, sample=sample, penalty=penalty, length_penalty=length_penalty,
         temperature=temperature, top_k=top_k, top_p=top_p, seed=seed,
     )  # fmt: skip
-    refuse_absent(run, *(files or []))
-    use_threads(1 if workers is not None and workers > 1 else threads)  # what is forked must not have used several: each sets its own
-    keep_memory()
-    from hexapla.runs import Run
+    refuse_absent(run if engine == "own" else None, *(files or []))
+    opened = opened_for(engine, run, checkpoint, workers, threads)
     from hexapla.workflow.translate import translate_stream
 
-    opened = Run.open(run, checkpoint=checkpoint)
     strategy = choose(opened.config.decoding)
     rules = chosen_rules(
         opened.config.rules, opened.target,
@@ -107,6 +110,19 @@ def translate(
             write(line for number, result in enumerate(results, counts.lines) for line in render(number, result))
             counts.add(results)
     say(counts.summary())
+
+
+def opened_for(engine: str, run: Path, checkpoint: str, workers: int | None, threads: int | None) -> "Run | Export":
+    """A run, or an export, for which PyTorch is not loaded: its threads would slow down CTranslate2's."""
+    if engine == "ctranslate2":
+        from hexapla.interop.exported import open_export
+
+        return open_export(run, checkpoint, workers=workers, threads=threads)
+    use_threads(1 if workers is not None and workers > 1 else threads)  # what is forked must not have used several: each sets its own
+    keep_memory()
+    from hexapla.runs import Run
+
+    return Run.open(run, checkpoint=checkpoint)
 
 
 @dataclass

@@ -91,6 +91,7 @@ class CTranslate2:
         *,
         type: str,
         positions: int,
+        workers: int | None = None,
         threads: int | None = None,
     ):
         """`type` is what it computes in. Raises ConfigError: CTranslate2 is not installed; CheckpointError: it refuses the model."""
@@ -100,9 +101,9 @@ class CTranslate2:
         self.ids = {piece: i for i, piece in enumerate(self.target)}
         self.forbidden = {self.specials.pad, self.specials.unk, self.specials.bos}
         able = type in library.get_supported_compute_types("cpu")
-        workers = {"inter_threads": threads or processors(), "intra_threads": 1}
+        shared = {"inter_threads": workers or (processors() if threads is None else 1), "intra_threads": threads or 1}
         try:
-            self.translator = library.Translator(name, files=dict(files), compute_type=type if able else "float32", **workers)
+            self.translator = library.Translator(name, files=dict(files), compute_type=type if able else "float32", **shared)
         except (RuntimeError, ValueError) as error:
             raise CheckpointError(f"{name}: CTranslate2 cannot load it: {error}; export again") from None
 
@@ -116,7 +117,7 @@ class CTranslate2:
         prefix: Sequence[int],
         batch_size: int,
     ) -> Iterator[tuple[int, list[Hypothesis]]]:
-        """As workflow.own_engine.searched. Raises ConfigError: what CTranslate2 cannot do as we do it; see `honoured`."""
+        """The n best outputs of each source by its number; none where rules leave nothing to write. Raises ConfigError: what CTranslate2 cannot do as we do it; see `honoured`."""
         beam = honoured(strategy, rules, prefix, len(self.target))
         self.refuse_beyond_positions(rules)
         asked = Asked(beam, rules, list(prefix), batch_size, n_best)

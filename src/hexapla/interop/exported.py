@@ -97,14 +97,14 @@ class About:
 class Export:
     """An export, opened from its folder. The model is loaded when it is first asked."""
 
-    def __init__(self, path: Path, about: About, config: RunConfig, *, threads: int | None = None):
-        self.path, self.about, self.config, self.threads = path, about, config, threads
+    def __init__(self, path: Path, about: About, config: RunConfig, *, workers: int | None = None, threads: int | None = None):
+        self.path, self.about, self.config, self.workers, self.threads = path, about, config, workers, threads
         self.checkpoint = about.origin.checkpoint
         self.source, self.target, self.joint = load_tokenizers(path)
         refuse_other_sizes(path, self.source, self.target, config.model)
 
     @classmethod
-    def open(cls, path: str | Path, *, threads: int | None = None) -> "Export":
+    def open(cls, path: str | Path, *, workers: int | None = None, threads: int | None = None) -> "Export":
         """Raises CheckpointError: no export, one of a newer format, or a file is not as it was written."""
         path = Path(path)
         with wrong_with_the_run():
@@ -115,7 +115,7 @@ class Export:
             if unwatched:
                 raise CheckpointError(f"{shown(path / ABOUT)}: files: lacks {', '.join(sorted(unwatched))}; export again")
             config = read_config(path, about)
-            return cls(path, about, config, threads=threads)
+            return cls(path, about, config, workers=workers, threads=threads)
 
     @cached_property
     def engine(self) -> "CTranslate2":
@@ -125,9 +125,8 @@ class Export:
         with wrong_with_the_run():
             files = {name: content_of(self.path, self.about, name) for name in sorted(self.about.files.keys() & THEIR_FILES)}
         kind, positions = QUANTISATION[self.about.type], self.about.positions
-        return CTranslate2(
-            shown(self.path), files, self.config.model, self.source, self.target, type=kind, positions=positions, threads=self.threads
-        )
+        shared = {"workers": self.workers, "threads": self.threads}
+        return CTranslate2(shown(self.path), files, self.config.model, self.source, self.target, type=kind, positions=positions, **shared)
 
     def searched(
         self,
@@ -139,23 +138,23 @@ class Export:
         prefix: Sequence[int],
         batch_size: int,
         deterministic: bool,
-        first_line: int,
     ) -> Iterator[tuple[int, list[Hypothesis]]]:
-        """As workflow.own_engine.searched. Raises ConfigError: what CTranslate2 cannot do as we do it."""
+        """The outputs of each source by its number. Raises ConfigError: what CTranslate2 cannot do as we do it."""
         if deterministic:
             raise ConfigError("--deterministic: CTranslate2 does not promise the last bit; leave it out, or use --engine own")
         return self.engine.searched(sources, strategy, rules, n_best=n_best, prefix=prefix, batch_size=batch_size)
 
 
-def open_export(path: str | Path, checkpoint: str = "best", *, threads: int | None = None) -> Export:
-    """The export in `path`, or the one that was made of `checkpoint` of the run in `path`. `threads`: unset, one for each processor.
+def open_export(path: str | Path, checkpoint: str = "best", *, workers: int | None = None, threads: int | None = None) -> Export:
+    """The export in `path`, or the one that was made of `checkpoint` of the run in `path`. Batches are searched by so many `workers` (unset: one for each
+    processor, or one where `threads` are given) of so many `threads` (unset: one).
 
     Raises CheckpointError: there is none, or it was made of other weights; ConfigError: CTranslate2 is not installed, or there are several.
     """
     needs_ctranslate2()
     path = Path(path)
     if os.path.lexists(path / ABOUT):
-        export = Export.open(path, threads=threads)
+        export = Export.open(path, workers=workers, threads=threads)
         if checkpoint not in ("best", export.checkpoint):
             raise CheckpointError(f"{shown(path)}: was made of {export.checkpoint}, and {checkpoint} is asked for; export that one")
         return export
@@ -165,7 +164,7 @@ def open_export(path: str | Path, checkpoint: str = "best", *, threads: int | No
         raise CheckpointError(f"{shown(path)}: has no export to CTranslate2; make one: hexapla export {shown(path)} --to ctranslate2")
     if len(found) > 1:
         raise ConfigError(f"{shown(path)}: has {len(found)} exports; give one in place of the run: {', '.join(map(shown, found))}")
-    export = Export.open(found[0], threads=threads)
+    export = Export.open(found[0], workers=workers, threads=threads)
     folders = CheckpointFolders(path / CHECKPOINTS)
     manifest = read_whole(lambda: folders.named(checkpoint), read_manifest)
     if manifest[WEIGHTS]["sha256"] != export.about.origin.weights:

@@ -92,7 +92,7 @@ def export(
     place = default_place(run.path, type) if into is None else Path(into)
     with whole_folder(place, mark=ABOUT, overwrite=overwrite) as partial:
         about = write(run, partial, type)
-        probed, first = compare(run, Export.open(partial, threads=1), probe, references)
+        probed, first = compare(run, Export.open(partial, workers=1), probe, references)
         refuse_unlike(shown(place), type, probed, first, most_lost)
         write_about(partial, replace(about, probed=probed))
     return Exported(Export.open(place), probed, first)
@@ -166,7 +166,7 @@ def compare(run: Run, export: Export, probe: Sequence[str], references: Sequence
 def is_tie(run: Run, export: Export, line: str, ours: Translation, beam: Beam) -> bool:
     """Whether our own model finds the export's text as good as its own."""
     read = run.source.encode(line)[: run.config.rules.max_source]
-    options = {"n_best": 1, "prefix": (), "batch_size": 1, "deterministic": False, "first_line": 1}
+    options = {"n_best": 1, "prefix": (), "batch_size": 1, "deterministic": False}
     [(_, [theirs])] = export.searched({0: read}, beam, run.config.rules, **options)
     batch = collate([read], [theirs.ids], run.config.model.specials).to(device_of(run))
     log_prob = float(forced_log_probs(run.model, batch.source, batch.target).double().sum())

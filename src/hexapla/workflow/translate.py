@@ -80,7 +80,7 @@ def translate(
 
 
 Searched = Callable[[Mapping[int, Sequence[int]], int], Iterator[tuple[int, list[Hypothesis]]]]
-"""The n best outputs of numbered rows of ids, in any order; none where rules leave nothing to write. The second is what messages call row 0."""
+"""The n best outputs of numbered rows of ids, in any order; none where rules leave nothing to write. Messages call row 0 by the second."""
 
 
 @dataclass(frozen=True)

@@ -164,4 +164,5 @@ def put_norm(spec: Any, norm: Any) -> None:
 
 
 def values(tensor: "Tensor") -> "np.ndarray":
-    return tensor.detach().cpu().float().numpy()
+    """A copy, since CTranslate2 rounds in place."""
+    return tensor.detach().float().cpu().numpy().copy()

@@ -117,7 +117,10 @@ class CTranslate2:
         prefix: Sequence[int],
         batch_size: int,
     ) -> Iterator[tuple[int, list[Hypothesis]]]:
-        """The n best outputs of each source by its number; none where rules leave nothing to write. Raises ConfigError: what CTranslate2 cannot do as we do it; see `honoured`."""
+        """The n best outputs of each source by its number; none where rules leave nothing to write.
+
+        Raises ConfigError: what CTranslate2 cannot do as we do it; see `honoured`.
+        """
         beam = honoured(strategy, rules, prefix, len(self.target))
         self.refuse_beyond_positions(rules)
         asked = Asked(beam, rules, list(prefix), batch_size, n_best)

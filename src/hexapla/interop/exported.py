@@ -146,9 +146,10 @@ class Export:
 
 
 def open_export(path: str | Path, checkpoint: str = "best", *, workers: int | None = None, threads: int | None = None) -> Export:
-    """The export in `path`, or the one that was made of `checkpoint` of the run in `path`. Batches are searched by so many `workers` (unset: one for each
-    processor, or one where `threads` are given) of so many `threads` (unset: one).
+    """The export in `path`, or the one that was made of `checkpoint` of the run in `path`.
 
+    Batches are searched by so many `workers` (unset: one for each processor, or one where `threads` are given) of so many `threads`
+    (unset: one).
     Raises CheckpointError: there is none, or it was made of other weights; ConfigError: CTranslate2 is not installed, or there are several.
     """
     needs_ctranslate2()

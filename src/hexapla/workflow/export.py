@@ -39,10 +39,12 @@ from hexapla.phrasebook.sentences import drawn
 from hexapla.runs import Run
 from hexapla.training.manifest import WEIGHTS, read_manifest
 from hexapla.workflow.own_engine import device_of
-from hexapla.workflow.translate import Translation, translate
+from hexapla.workflow.translate import Translation, translate, within_positions
 
 PROBE = 120
 """sentences re-decoded where none are given"""
+SAMPLE = 20
+"""of them that tell which language the model reads"""
 TIED = 1e-4
 """nats over the length penalty: two texts whose scores differ by no more are as good as each other"""
 MOST_LOST = 10.0
@@ -87,7 +89,7 @@ def export(
     run = run if isinstance(run, Run) else Run.open(run)
     run = Run.open(run.path, run.checkpoint_folder().name)  # by its name, since training may put another in the place of best
     refuse_unsupported(run.config.model)
-    probe = phrases(PROBE) if probe is None else probe
+    probe = phrases(run, PROBE) if probe is None else probe
     refuse_other_number(probe, references)
     place = default_place(run.path, type) if into is None else Path(into)
     with whole_folder(place, mark=ABOUT, overwrite=overwrite) as partial:
@@ -132,9 +134,17 @@ def positions_for(run: Run) -> int:
     return max(POSITIONS, rules.max_source + rules.max_extra + 1, rules.min_length + 1)
 
 
-def phrases(count: int) -> list[str]:
-    """Sentences in English, German and Chinese in turn: a run does not say which language it reads."""
-    return list(islice((text for triple in drawn(seed=1) for text in triple), count))
+def phrases(run: Run, count: int) -> list[str]:
+    """Sentences of the phrasebook in the language of which the model is surest, since a run does not say what it reads."""
+    triples = list(islice(drawn(seed=1), count))
+    languages = [[getattr(triple, name) for triple in triples] for name in ("en", "de", "zh")]
+    return max(languages, key=lambda lines: sureness(run, lines[:SAMPLE]))
+
+
+def sureness(run: Run, lines: Sequence[str]) -> float:
+    """Mean log P of a token that the run writes."""
+    written = translate(run, lines, Beam(width=1))
+    return sum(each.log_prob or 0.0 for each in written) / max(1, sum(each.length for each in written))
 
 
 def refuse_other_number(probe: Sequence[str], references: Sequence[str] | None) -> None:
@@ -165,9 +175,10 @@ def compare(run: Run, export: Export, probe: Sequence[str], references: Sequence
 
 def is_tie(run: Run, export: Export, line: str, ours: Translation, beam: Beam) -> bool:
     """Whether our own model finds the export's text as good as its own."""
-    read = run.source.encode(line)[: run.config.rules.max_source]
+    rules = within_positions(run, run.config.rules)
+    read = run.source.encode(line)[: rules.max_source]
     options = {"n_best": 1, "prefix": (), "batch_size": 1, "deterministic": False}
-    [(_, [theirs])] = export.searched({0: read}, beam, run.config.rules, **options)
+    [(_, [theirs])] = export.searched({0: read}, beam, rules, **options)
     batch = collate([read], [theirs.ids], run.config.model.specials).to(device_of(run))
     log_prob = float(forced_log_probs(run.model, batch.source, batch.target).double().sum())
     return abs(log_prob / lp(beam, theirs.length) - (ours.score or 0.0)) <= TIED

@@ -3,12 +3,13 @@
 import json
 import warnings
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
 from small_models import VARIANTS, VOCAB, config, ids, model, stack
 
-from hexapla.blocks.positions import sinusoids
+from hexapla.blocks.positions import LearnedPositions, sinusoids
 from hexapla.config.model import Learned, Sinusoidal
 from hexapla.decoding.score import forced_log_probs
 from hexapla.errors import ConfigError
@@ -36,7 +37,7 @@ def pieces(size):
     return [*SPECIALS, *(f"{i}" for i in range(4, size))]
 
 
-def written(made, folder, type="float32"):
+def written(made, folder, type: Any = "float32"):
     """The model in CTranslate2, and the pieces of its ids."""
     source, target = pieces(made.config.source_vocab), pieces(made.config.target_vocab)
     write_model(made, folder, source=source, target=target, type=type, positions=32)
@@ -178,6 +179,7 @@ def test_two_norm_epsilons_are_refused():
 def test_learned_positions_are_written_as_they_are(tmp_path):
     made = model("paper", positions=Learned(length=20))
     written(made, tmp_path)
+    assert isinstance(made.positions, LearnedPositions)
     assert made.positions.weight.detach().float().numpy().tobytes() in (tmp_path / "model.bin").read_bytes()
 
 

@@ -20,7 +20,7 @@ from hexapla.config.decoding import Beam, Rules, Sample
 from hexapla.config.model import Learned
 from hexapla.data.lines import read_lines
 from hexapla.errors import CheckpointError, ConfigError, DataError
-from hexapla.interop import exported
+from hexapla.interop import ctranslate2_search, exported
 from hexapla.interop.exported import Export, open_export
 from hexapla.models.build import build
 from hexapla.runs import Run
@@ -367,15 +367,23 @@ def test_ctranslate2_is_loaded_only_when_it_is_asked_for():
     subprocess.run([sys.executable, "-c", code], check=True, timeout=100)
 
 
-def test_threads_are_workers(ready, monkeypatch):
-    seen = {}
+@pytest.mark.parametrize(
+    ("asked", "given"),
+    [
+        ({"workers": 3}, (3, 1)),
+        ({"threads": 3}, (1, 3)),
+        ({"workers": 3, "threads": 2}, (3, 2)),
+        ({}, (ctranslate2_search.processors(), 1)),
+    ],
+    ids=str,
+)
+def test_workers_and_threads_are_as_asked(asked, given, ready, monkeypatch):
     import ctranslate2
 
-    translator = ctranslate2.Translator
+    seen, translator = {}, ctranslate2.Translator
     monkeypatch.setattr("ctranslate2.Translator", lambda *names, **options: seen.update(options) or translator(*names, **options))
-    assert translate(open_export(ready.path, threads=3), ["a"], GREEDY)[0].text
-    assert (seen["inter_threads"], seen["intra_threads"]) == (3, 1)
-    assert exported.needs_ctranslate2() is ctranslate2
+    assert translate(open_export(ready.path, **asked), ["a"], GREEDY)[0].text
+    assert (seen["inter_threads"], seen["intra_threads"]) == given
 
 
 def test_the_command_writes_and_tells(run, tmp_path, capsys):

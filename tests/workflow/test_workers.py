@@ -13,7 +13,8 @@ from hexapla.config.data import Characters
 from hexapla.config.decoding import Beam, Rules, Sample
 from hexapla.errors import ConfigError, DataError, OutOfMemoryError
 from hexapla.workflow import translate as verb
-from hexapla.workflow.translate import translate_stream, worth_workers
+from hexapla.workflow.own_engine import worth_workers
+from hexapla.workflow.translate import translate_stream
 from hexapla.workflow.workers import Workers
 
 LINES = ["ab cd", "", "cd ab ab", "ef", "ab cd ef", "ab", "  ", "cd cd cd cd", "ef a"] * 3

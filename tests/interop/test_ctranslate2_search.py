@@ -1,6 +1,7 @@
 """CTranslate2 searches as decoding.search does: the same ids, scores and flags."""
 
 import warnings
+from typing import Any
 from dataclasses import dataclass
 
 import pytest
@@ -59,7 +60,7 @@ def both(folder, *, seed=3, eos=1.5, unk=-30.0) -> Both:
     return Both(model, engine(model, folder))
 
 
-def engine(model, folder, *, positions=2048, type="float32"):
+def engine(model, folder, *, positions=2048, type: Any = "float32"):
     pieces = TOKENIZER.pieces(range(VOCAB))
     write_model(model, folder, source=pieces, target=pieces, type=type, positions=positions)
     files = {file.name: file.read_bytes() for file in folder.iterdir()}

@@ -1,8 +1,8 @@
 """CTranslate2 searches as decoding.search does: the same ids, scores and flags."""
 
 import warnings
-from typing import Any
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 import torch

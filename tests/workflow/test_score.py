@@ -55,8 +55,8 @@ def test_what_translate_writes_has_the_probability_it_says(run):
 def test_a_batch_has_no_more_logits_than_a_machine_can_hold(run, monkeypatch):
     whole, sizes = score(run, SOURCES, TARGETS), []
     monkeypatch.setattr("hexapla.workflow.score.MOST_LOGITS", 40 * run.config.model.target_vocab)
-    decode = run.model.decode
-    monkeypatch.setattr(run.model, "decode", lambda target, state: sizes.append(target.shape) or decode(target, state))
+    hidden = run.model.hidden
+    monkeypatch.setattr(run.model, "hidden", lambda source, target: sizes.append(target.shape) or hidden(source, target))
     assert [each.log_prob for each in score(run, SOURCES, TARGETS)] == pytest.approx([each.log_prob for each in whole], abs=1e-5)
     assert len(sizes) > 1
     assert all(count * width <= 40 for count, width in sizes)

@@ -21,10 +21,11 @@ def judge(run: Run, dev: Split) -> Callable[[], dict[str, Any]]:
     sources, references = dev.source_text[: config.translate], dev.target_text[: config.translate]
     scoring = Scoring(metrics=("bleu", "chrf", "exact"), tokenize=config.tokenize)
     objective = transduction()
+    order = in_length_order(dev.lengths, batch_tokens=run.config.training.batch_tokens)  # while the file is as it was opened
 
     def validation() -> dict[str, Any]:
         losses = []
-        for batch in dev_batches(run, dev):
+        for batch in dev_batches(run, dev, order):
             with enough_memory_for(lambda batch=batch: f"validation: {batch}", "lower training.batch_tokens"):
                 losses.append(objective(run.model, batch))
         result: dict[str, Any] = {"loss": sum(loss.surprise for loss in losses) / max(1, sum(loss.count for loss in losses))}
@@ -43,9 +44,9 @@ def scores(run: Run, sources: Sequence[str], references: Sequence[str], beam: Be
     return {name: score.value for name, score in evaluation.scores.items()} | {"signature": evaluation.scores["bleu"].signature}
 
 
-def dev_batches(run: Run, dev: Split) -> Iterator[Batch]:
+def dev_batches(run: Run, dev: Split, order: Sequence[Sequence[int]]) -> Iterator[Batch]:
     device = next(run.model.parameters()).device
-    for rows in in_length_order(dev.lengths, batch_tokens=run.config.training.batch_tokens):
+    for rows in order:
         with dev.unchanged():
             pairs = [dev.pair(i) for i in rows]
         yield collate([s for s, _ in pairs], [t for _, t in pairs], run.config.model.specials).to(device)

@@ -38,6 +38,7 @@ class Child:
             for number in ENDING:
                 signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
             torch.set_num_threads(1)
+            warnings.simplefilter("ignore", ResourceWarning)  # as for users: a signal may come between Python's own open and its `with`
             arrange()
             sys.argv = ["hexapla", *arguments]
             main.main()

@@ -15,6 +15,8 @@ from hexapla.errors import ConfigError
 C = TypeVar("C")
 DEEPEST = 16
 """tables in tables"""
+LONGEST_PLACE = 1000
+"""characters shown of where settings came from: all of a file's name, not all of a --set that has tables without end"""
 
 
 @cache
@@ -43,7 +45,7 @@ def refuse_nested(values: Any, where: str) -> None:
     for _ in range(DEEPEST):
         level = [inner for each in level if isinstance(each, dict | list) for inner in (each.values() if isinstance(each, dict) else each)]
     if level:
-        raise ConfigError(f"{where[:80]}: tables in tables, more than {DEEPEST} deep; see docs/config.md for the settings there are")
+        raise ConfigError(f"{where[:LONGEST_PLACE]}: tables in tables, more than {DEEPEST} deep; see docs/config.md for the settings there are")
 
 
 def checked(config: C) -> C:

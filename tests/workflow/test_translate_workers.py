@@ -12,7 +12,7 @@ from untrained import made
 from hexapla.config.data import Characters
 from hexapla.config.decoding import Beam, Rules, Sample
 from hexapla.errors import ConfigError, DataError, OutOfMemoryError
-from hexapla.workflow import translate as verb
+from hexapla.workflow import own_engine
 from hexapla.workflow.own_engine import worth_workers
 from hexapla.workflow.translate import translate_stream
 from hexapla.workflow.workers import Workers
@@ -141,12 +141,12 @@ def test_workers_are_worth_it_for_much_text(monkeypatch):
 def test_workers_are_refused_where_there_can_be_none(run, monkeypatch):
     with pytest.raises(ConfigError, match="workers = 0"):
         list(translate_stream(run, LINES, workers=0))
-    monkeypatch.setattr(verb, "device_of", lambda run: torch.device("cuda"))
+    monkeypatch.setattr(own_engine, "device_of", lambda run: torch.device("cuda"))
     with pytest.raises(ConfigError, match="workers = 2: processes that share a model need fork and a CPU, which are not here; give 1"):
         list(translate_stream(run, LINES, workers=2))
 
 
 def test_settings_are_refused_before_a_worker_starts(run, monkeypatch):
-    monkeypatch.setattr(verb, "Workers", None)
+    monkeypatch.setattr(own_engine, "Workers", None)
     with pytest.raises(ConfigError, match="n-best = 9"):
         list(translate_stream(run, LINES, Beam(width=2), n_best=9, workers=2))

@@ -45,7 +45,9 @@ def refuse_nested(values: Any, where: str) -> None:
     for _ in range(DEEPEST):
         level = [inner for each in level if isinstance(each, dict | list) for inner in (each.values() if isinstance(each, dict) else each)]
     if level:
-        raise ConfigError(f"{where[:LONGEST_PLACE]}: tables in tables, more than {DEEPEST} deep; see docs/config.md for the settings there are")
+        raise ConfigError(
+            f"{where[:LONGEST_PLACE]}: tables in tables, more than {DEEPEST} deep; see docs/config.md for the settings there are"
+        )
 
 
 def checked(config: C) -> C:

@@ -1,10 +1,13 @@
 import signal
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+import hexapla.data.folder as data_folder
 from hexapla.data.folder import whole_folder
 from hexapla.errors import ConfigError, StorageError
 
@@ -40,11 +43,41 @@ def test_a_failed_overwrite_leaves_what_was_there(tmp_path):
     assert (tmp_path / "data" / "mark").read_text() == "old" and names(tmp_path) == ["data"]
 
 
-def test_overwriting_replaces_the_whole_folder(tmp_path):
+@pytest.mark.parametrize("swaps", [True, False])
+def test_overwriting_replaces_the_whole_folder(tmp_path, monkeypatch, swaps):
+    if not swaps:  # as on a network file system
+        monkeypatch.setattr(data_folder, "exchanged", lambda one, other: False)
     write(tmp_path / "data", "old")
     (tmp_path / "data" / "more").touch()
     write(tmp_path / "data", "new", overwrite=True)
     assert (tmp_path / "data" / "mark").read_text() == "new" and names(tmp_path / "data") == ["mark"] and names(tmp_path) == ["data"]
+
+
+def test_what_is_replaced_is_there_at_every_moment(tmp_path):
+    (tmp_path / "one").mkdir()
+    (tmp_path / "other").mkdir()
+    if not data_folder.exchanged(tmp_path / "one", tmp_path / "other"):
+        pytest.skip("this file system cannot swap two names")
+    write(tmp_path / "data", "0")
+    done, seen = threading.Event(), []
+
+    def look() -> None:
+        while not done.is_set():
+            seen.append((tmp_path / "data" / "mark").exists())
+
+    with ThreadPoolExecutor() as pool:
+        looking = pool.submit(look)
+        for n in range(100):
+            write(tmp_path / "data", str(n), overwrite=True)
+        done.set()
+        looking.result()
+    assert len(seen) > 100 and all(seen)
+
+
+def test_a_folder_that_is_gone_cannot_be_swapped(tmp_path):
+    (tmp_path / "one").mkdir()
+    with pytest.raises(FileNotFoundError, match="other"):
+        data_folder.exchanged(tmp_path / "one", tmp_path / "other")
 
 
 def test_an_empty_folder_may_be_there(tmp_path):

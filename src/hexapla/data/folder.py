@@ -1,5 +1,6 @@
 """A folder that appears whole or not at all."""
 
+import ctypes
 import errno
 import fcntl
 import hashlib
@@ -20,6 +21,8 @@ T = TypeVar("T")
 TOKEN_BYTES = 8
 LONGEST_NAME = 255 - len(".partial-") - 2 * TOKEN_BYTES
 """bytes: what a file system allows, less what is put behind it while a folder is not whole yet"""
+FROM_HERE, EXCHANGE = -100, 2
+"""AT_FDCWD and RENAME_EXCHANGE of renameat2(2)"""
 PATIENCE = 5.0
 """seconds to wait for another process that is between two renames"""
 
@@ -211,7 +214,8 @@ def sync(path: Path) -> None:
 
 
 def replace_folder(new: Path, path: Path, mark: str, overwrite: bool) -> None:
-    """Give `new` the name `path`. What had it stands beside as NAME.old-… meanwhile, whole and locked: see `put_back`.
+    """Give `new` the name `path`, and what had it the name of `new`, at once. Where a file system cannot, what had it stands beside as
+    NAME.old-… meanwhile, whole and locked: see `put_back`.
 
     Raises ConfigError: `path` has become what must not be replaced.
     """
@@ -222,6 +226,8 @@ def replace_folder(new: Path, path: Path, mark: str, overwrite: bool) -> None:
                 refuse_occupied(path, mark, overwrite)
                 with suppress(FileNotFoundError):
                     locks.callback(os.close, locked_soon(path))
+                    if exchanged(new, path):
+                        break
                     moved.append(path.rename(beside(path, "old")))
             sync(path.parent)
     except BaseException:
@@ -230,6 +236,20 @@ def replace_folder(new: Path, path: Path, mark: str, overwrite: bool) -> None:
     for old in moved:
         with suppress(FileNotFoundError):
             discard(old, path)
+
+
+def exchanged(one: Path, other: Path) -> bool:
+    """Let two folders swap their names, so that neither is missing at any moment; False where the system or file system cannot.
+
+    Raises FileNotFoundError: one of them is gone.
+    """
+    renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)  # Linux; Python has no name for it
+    if renameat2 is None:
+        return False
+    failed = renameat2(FROM_HERE, os.fsencode(one), FROM_HERE, os.fsencode(other), EXCHANGE)
+    if failed and ctypes.get_errno() == errno.ENOENT:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(other))
+    return not failed
 
 
 def named(new: Path, path: Path) -> bool:

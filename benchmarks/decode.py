@@ -165,7 +165,6 @@ class Engine:
 def exported(run: Path, into: Path, names: Sequence[str]) -> None:
     """What CTranslate2 reads, of each type asked for."""
     from hexapla.interop.ctranslate2_model import write_model
-
     from hexapla.runs import Run
 
     opened = Run.open(run)

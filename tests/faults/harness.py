@@ -4,6 +4,7 @@ The children are forked after torch is imported, which costs a hundredth of star
 """
 
 import os
+import shutil
 import signal
 import time
 import warnings
@@ -166,11 +167,16 @@ IN_A_REPLACEMENT = {
     "before anything is written": (Place(folders, "locked_beside", before), 1),
     "when nothing is durable yet": (Place(folders, "make_durable", before), 1),
     "when all is durable": (Place(folders, "named", before), 1),
+    "before the two swap names": (Place(folders, "exchanged", before), 1),
+    "when the two have swapped names": (Place(folders, "exchanged", after), 1),
+    "before the old one is removed": (Place(shutil, "rmtree", before), 1),
+}
+WHERE_NAMES_CANNOT_BE_SWAPPED = {
     "before the old one is moved away": (Place(folders, "locked_soon", before), 1),
     "between the two renames": (Place(folders, "named", before), 2),
     "when the new one is in its place": (Place(folders, "named", after), 2),
-    "before the old one is removed": (Place(folders, "discard", before), 1),
-    "while the old one is removed": (Place(folders, "discard", half_removed), 1),
+    "before the old one, moved away, is removed": (Place(folders, "discard", before), 1),
+    "while the old one, moved away, is removed": (Place(folders, "discard", half_removed), 1),
 }
 IN_A_PREPARATION = IN_A_REPLACEMENT | {
     "while texts are spooled": (Place(prepare, "spool", after), 1),

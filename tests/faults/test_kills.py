@@ -16,6 +16,8 @@ from harness import (
     IN_A_RECOVERY,
     IN_A_REPLACEMENT,
     IN_A_SAVE,
+    WHERE_NAMES_CANNOT_BE_SWAPPED,
+    Place,
     assert_as_if_nothing_had_happened,
     content,
     ended,
@@ -27,6 +29,7 @@ from harness import (
 
 from hexapla.config.data import Characters
 from hexapla.config.load import write_toml
+from hexapla.data import folder as folders
 from hexapla.data.prepared import Prepared
 from hexapla.runs import Run
 from hexapla.workflow.average import average
@@ -208,6 +211,14 @@ def test_kills_of_the_command_lose_nothing(data, tmp_path):
         assert_as_if_nothing_had_happened(path, tmp_path / "straight")
 
 
+def died_at(swapped: dict[str, tuple[Place, int]], place: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Place, int]:
+    """The place of this name, and the call of it that is the last."""
+    if place in swapped:
+        return swapped[place]
+    monkeypatch.setattr(folders, "exchanged", lambda one, other: False)
+    return WHERE_NAMES_CANNOT_BE_SWAPPED[place]
+
+
 def versions(run: Path) -> list[dict[str, str]]:
     """Two averages of the run, one after the other."""
     found = []
@@ -217,14 +228,14 @@ def versions(run: Path) -> list[dict[str, str]]:
     return found
 
 
-@pytest.mark.parametrize("place", IN_A_REPLACEMENT)
-def test_a_kill_while_an_average_is_replaced_leaves_the_old_or_the_new(straight, tmp_path, place):
+@pytest.mark.parametrize("place", [*IN_A_REPLACEMENT, *WHERE_NAMES_CANNOT_BE_SWAPPED])
+def test_a_kill_while_an_average_is_replaced_leaves_the_old_or_the_new(straight, tmp_path, monkeypatch, place):
     """To a reader that comes next, too, and nothing is left over once one has come."""
     run = shutil.copytree(straight, tmp_path / "run")
     old, new = versions(run)
     assert old != new
     average(run, last=1)
-    where, call = IN_A_REPLACEMENT[place]
+    where, call = died_at(IN_A_REPLACEMENT, place, monkeypatch)
     assert in_a_child(where.armed(lambda: average(run, last=2), call)) == -signal.SIGKILL
     assert Run.open(run, checkpoint="average").model
     assert {name: digest for name, digest in content(run).items() if "checkpoints/average/" in name} in (old, new)
@@ -233,15 +244,15 @@ def test_a_kill_while_an_average_is_replaced_leaves_the_old_or_the_new(straight,
     assert stale(run) == []
 
 
-@pytest.mark.parametrize("place", IN_A_PREPARATION)
-def test_a_kill_while_data_is_prepared_over_data_leaves_the_old_or_the_new(tmp_path, place):
+@pytest.mark.parametrize("place", [*IN_A_PREPARATION, *WHERE_NAMES_CANNOT_BE_SWAPPED])
+def test_a_kill_while_data_is_prepared_over_data_leaves_the_old_or_the_new(tmp_path, monkeypatch, place):
     old = small_data(tmp_path, seed=1)
 
     def again() -> Prepared:
         (tmp_path / "more.tsv").write_text("abc\tcba\nfed\tdef\nbad\tdab\n")
         return prepare(tmp_path / "more.tsv", into=tmp_path / "data", subwords=Characters(), hold_out=1, overwrite=True)
 
-    where, call = IN_A_PREPARATION[place]
+    where, call = died_at(IN_A_PREPARATION, place, monkeypatch)
     assert in_a_child(where.armed(again, call)) == -signal.SIGKILL
     assert len(Prepared.open(tmp_path / "data").train) in (len(old.train), 2)
     assert len(again().train) == 2

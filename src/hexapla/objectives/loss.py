@@ -1,5 +1,6 @@
 """What an objective returns, and the cross-entropy that most of them are."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,11 +45,14 @@ def smoothed_cross_entropy(
 class SmoothedCrossEntropy(torch.autograd.Function):
     """Projection, loss and gradients in one pass, some rows at a time: the logits of a whole batch, by far its largest tensor, never exist.
 
-    The gradient of -Σ q(v) log p(v) by the logits is p - q. It becomes that of hidden vectors and weights while it is in the cache.
-    Under autocast the two products are of its dtype; the rest, and the sum of the weights' gradient, is fp32.
+    The gradient of -Σ q(v) log p(v) by the logits is p - q, which takes their place; of it become those of hidden vectors and weights.
+    Under autocast the products are of its dtype; the rest, and the sum of the weights' gradient, is fp32.
     """
 
-    LOGITS_AT_ONCE = 2**22
+    LOGITS_AT_ONCE = 2**23
+    """whose products are made together: the more, the less often the gradient of all weights is read and written"""
+    LOGITS_IN_CACHE = 2**18
+    """between the products, in fp32: what a core has beside itself holds them through all operations"""
 
     @staticmethod
     def forward(
@@ -64,18 +68,18 @@ class SmoothedCrossEntropy(torch.autograd.Function):
         dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else hidden.dtype
         gradients = Gradients(hidden, weight, bias) if ctx.needs_input_grad[0] or ctx.needs_input_grad[1] else None
         total, surprise = torch.zeros((), device=hidden.device), torch.zeros((), device=hidden.device)
-        step = max(1, SmoothedCrossEntropy.LOGITS_AT_ONCE // len(weight))
         with torch.autocast(device, enabled=False):
             projection = weight.to(dtype)
-            for first in range(0, len(hidden), step):
-                rows = slice(first, first + step)
+            for rows in in_pieces(len(hidden), SmoothedCrossEntropy.LOGITS_AT_ONCE // len(weight)):
                 x = hidden[rows].to(dtype)
                 logits = x @ projection.T if bias is None else torch.addmm(bias.to(dtype), x, projection.T)
-                nats, smoothed, slope = nats_and_slope(logits.float(), gold[rows], smoothing, never)
-                surprise += nats
-                total += smoothed
+                for some in in_pieces(len(x), SmoothedCrossEntropy.LOGITS_IN_CACHE // len(weight)):
+                    nats, smoothed, slope = nats_and_slope(logits[some].float(), gold[rows][some], smoothing, never)
+                    surprise += nats
+                    total += smoothed
+                    logits[some] = slope
                 if gradients is not None:
-                    gradients.add(rows, slope, x, projection)
+                    gradients.add(rows, logits, x, projection)
         ctx.gradients = gradients
         ctx.mark_non_differentiable(surprise)
         return total, surprise
@@ -84,6 +88,12 @@ class SmoothedCrossEntropy(torch.autograd.Function):
     def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor | None, ...]:
         found = ctx.gradients
         return *(None if each is None else each.mul_(upstream[0]) for each in (found.hidden, found.weight, found.bias)), None, None, None
+
+
+def in_pieces(count: int, size: int) -> Iterator[slice]:
+    """0 to `count` in pieces of `size`, or of 1 where that is less."""
+    size = max(1, size)
+    return (slice(first, min(first + size, count)) for first in range(0, count, size))
 
 
 class Gradients:
@@ -96,8 +106,7 @@ class Gradients:
     def add(self, rows: slice, slope: Float[Tensor, "N V"], hidden: Float[Tensor, "N D"], projection: Float[Tensor, "V D"]) -> None:
         """What these rows bring; `slope` is the gradient by their logits."""
         if self.bias is not None:
-            self.bias += slope.sum(dim=0)
-        slope = slope.to(hidden.dtype)
+            self.bias += slope.sum(dim=0, dtype=self.bias.dtype)
         self.hidden[rows] = slope @ projection
         if hidden.dtype == self.weight.dtype:
             self.weight.addmm_(slope.T, hidden)

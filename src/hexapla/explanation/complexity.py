@@ -28,8 +28,8 @@ PARAGRAPH = Bilingual(
     "path is n. A convolution is parallel, but reaches k/2 places a layer. Multiplications are counted, and so is the memory kept "
     "for the backward pass; times are measured on this machine and scatter from run to run; p is the slope of log cost by log n.",
     "自注意力把每个词与其他每个词相比：n² 个权重，n²·d 次乘法，但可以同时进行，任意两个词之间只隔一步。循环层只要 n·d² 次，"
-    "n 超过 d 之后反而更少，但必须一步接一步，最长路径是 n。卷积可以并行，但每层只能往外 k/2 个位置。乘法次数和为反向传播保留的内存是数出来的，"
-    "时间是在这台机器上测的，每次会有波动；p 是代价对 n 的双对数斜率。",
+    "n 超过 d 之后反而更少，但必须一步接一步，最长路径是 n。卷积可以并行，但每层只能往外 k/2 个位置。"
+    "乘法次数和为反向传播保留的内存是数出来的，时间是在这台机器上测的，每次会有波动；p 是代价对 n 的双对数斜率。",
 )
 
 

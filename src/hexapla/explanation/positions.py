@@ -82,7 +82,7 @@ def positions() -> Explanation:
         title=TITLES["positions"],
         section="3.5",
         code=("blocks/positions.py: sinusoids",),
-        formula=("PE(pos, 2i) = sin(pos ω_i),  PE(pos, 2i+1) = cos(pos ω_i),  ω_i = 10000^(−2i/d)",),
+        formula=("PE(pos, 2i) = sin(pos ω_i),  PE(pos, 2i+1) = cos(pos ω_i)", "ω_i = 10000^(−2i / d_model)"),
         paragraph=PARAGRAPH,
         tables=(Table(heads, rows),),
         plots=(

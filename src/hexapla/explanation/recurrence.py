@@ -39,9 +39,7 @@ def norms_by_distance(x: Float[Tensor, "T D"], last: Float[Tensor, " D"]) -> lis
 def tanh_chain(x: Float[Tensor, "T D"], recurrent: Float[Tensor, "D D"]) -> Float[Tensor, " D"]:
     """The last h of h_t = tanh(x_t + W h_(t-1)), by torch's RNN."""
     rnn = nn.RNN(WIDTH, WIDTH, bias=False, dtype=x.dtype)
-    with torch.no_grad():
-        rnn.weight_ih_l0.copy_(torch.eye(WIDTH))
-        rnn.weight_hh_l0.copy_(recurrent)
+    rnn.load_state_dict({"weight_ih_l0": torch.eye(WIDTH), "weight_hh_l0": recurrent})
     return rnn(x)[0][-1]
 
 

@@ -104,7 +104,7 @@ def scaling() -> Explanation:
             "gradient_lost": Claim(
                 Bilingual("gradient at 1024, not divided over divided", "d_k = 1024：不除与除之梯度比"),
                 plain[-1].gradient / scaled[-1].gradient,
-                0.5,
+                0.6,
                 "at_most",
             ),
         },

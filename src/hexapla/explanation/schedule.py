@@ -11,7 +11,7 @@ SETTINGS = ((512, 4000), (1024, 4000), (512, 8000))
 
 PARAGRAPH = Bilingual(
     "Adam's first estimates of how large gradients are rest on few batches, and a post-norm stack has large gradients at its start, so "
-    "the rate begins near 0 and rises in a straight line for `warmup` updates. From then on it falls with 1/√step. The two "
+    "the rate begins near 0 and rises in a straight line for warmup updates. From then on it falls with 1/√step. The two "
     "branches of the minimum meet at step = warmup, where the rate is highest: 1/√(d_model · warmup). A wider model gets "
     "a lower rate, a longer warm-up a lower peak. Four times the warm-up's steps after the start, the rate is half the peak.",
     "Adam 对梯度大小的最初估计只来自少数几批数据，而 post-norm 的网络一开始梯度又大，所以学习率从接近 0 开始，在 warmup "

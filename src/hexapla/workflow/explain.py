@@ -63,8 +63,10 @@ class _View:
 
 def _sources(said: Explanation, language: Language, cells: int) -> Iterator[str]:
     """Where the paper says it and what does it, on one line if there is room."""
+    from rich.cells import cell_len
+
     section, code = f"{Bilingual('section', '论文').of(language)} {said.section}", " · ".join(said.code)
-    yield from [f"{section} · {code}"] if len(section) + len(code) + 3 <= cells else [section, code]
+    yield from [f"{section} · {code}"] if cell_len(section) + len(code) + 3 <= cells else [section, code]
 
 
 def wrapped(text: str, cells: int) -> Iterator[str]:
@@ -181,12 +183,16 @@ def _claims(claims: dict[str, Claim], language: Language, plain: bool) -> "RichT
         table.add_column(Text(in_language(name, language)), justify="left")
     for claim in claims.values():
         mark = ("ok" if plain else "✓", "green") if claim.holds else ("no" if plain else "✗", "bold red")
-        sign = (PLAIN_SIGNS if plain else SIGNS)[claim.relation]
-        off = f" ± {claim.tolerance:.2g}" if claim.tolerance else ""
-        table.add_row(Text(*mark), claim.says.of(language), _exact(claim.measured), f"{sign} {_exact(claim.expected)}{off}")
+        table.add_row(Text(*mark), claim.says.of(language), exact(claim.measured), demanded(claim, PLAIN_SIGNS if plain else SIGNS))
     return table
 
 
-def _exact(value: float) -> str:
+def demanded(claim: Claim, signs: dict[str, str]) -> str:
+    """What the measured value had to be: "= 1 ± 0.1"."""
+    off = f" ± {claim.tolerance:.2g}" if claim.tolerance else ""
+    return f"{signs[claim.relation]} {exact(claim.expected)}{off}"
+
+
+def exact(value: float) -> str:
     """More digits than a table has: what is compared."""
     return f"{value:,.0f}" if value == round(value) and abs(value) >= 1000 else f"{value:.6g}"

@@ -1,11 +1,11 @@
 """An explanation as a picture, for a slide."""
 
 import io
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from hexapla.errors import ConfigError
 from hexapla.explanation.parts import Bars, Bilingual, Curves, Explanation, HeatMap, Language, Plot, in_language
-from hexapla.workflow.explain import SIGNS, wrapped
+from hexapla.workflow.explain import SIGNS, demanded, exact, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,7 +41,10 @@ def picture(explanation: Explanation, language: Language = "en") -> bytes:
         figure = Figure(figsize=(WIDTH, HEIGHT), dpi=DOTS_PER_INCH)
         FigureCanvasAgg(figure)
         write_words(figure, explanation, language)
-        spots = figure.add_gridspec(1, len(explanation.plots), left=0.08, right=0.97, bottom=0.47, top=0.76, wspace=0.3)
+        left = 0.13 if any(isinstance(plot, Bars) for plot in explanation.plots) else 0.08
+        spots = figure.add_gridspec(
+            1, len(explanation.plots), left=left, right=0.97, bottom=0.46, top=0.82 - 0.03 * len(explanation.formula), wspace=0.25
+        )
         for number, plot in enumerate(explanation.plots):
             draw(figure.add_subplot(spots[0, number]), plot, language)
         written = io.BytesIO()
@@ -67,15 +70,15 @@ def write_words(figure: "Figure", said: Explanation, language: Language) -> None
     figure.text(0.03, 0.375, below, fontsize=9.5, va="top", linespacing=1.45)
     for number, claim in enumerate(said.claims.values()):
         mark = "✓" if claim.holds else "✗"
-        words = f"{mark}  {claim.says.of(language)}:  {claim.measured:.4g}   ({SIGNS[claim.relation]} {claim.expected:.4g})"
-        figure.text(0.03, 0.155 - 0.032 * number, words, fontsize=8.5, color="#333333", va="center")
+        words = f"{mark}  {claim.says.of(language)}:  {exact(claim.measured)}   ({demanded(claim, SIGNS)})"
+        figure.text(0.03, 0.165 - 0.031 * number, words, fontsize=8.5, color="#333333", va="center")
     place = f"Vaswani et al. 2017, {Bilingual('section', '论文').of(language)} {said.section}   hexapla explain {said.topic}"
     figure.text(0.97, 0.02, place, fontsize=7.5, color="#777777", ha="right", va="center")
 
 
 def draw(axes: "Axes", plot: Plot, language: Language) -> None:
     axes.set_title(in_language(plot.title, language), fontsize=10, loc="left")
-    axes.tick_params(labelsize=8)
+    axes.tick_params(which="both", labelsize=8)
     match plot:
         case Curves():
             draw_curves(axes, plot, language)
@@ -84,10 +87,7 @@ def draw(axes: "Axes", plot: Plot, language: Language) -> None:
             axes.barh(names, plot.values, color=COLOURS[0])
             axes.invert_yaxis()
         case HeatMap():
-            shown: Any = axes.imshow(plot.values, cmap="cividis", vmin=0, vmax=1, aspect="auto")
-            axes.set_xticks(range(len(plot.columns)), plot.columns)
-            axes.set_yticks(range(len(plot.rows)), plot.rows)
-            axes.figure.colorbar(shown, ax=axes).ax.tick_params(labelsize=8)
+            draw_heat_map(axes, plot)
         case _:
             assert_never(plot)
 
@@ -104,3 +104,13 @@ def draw_curves(axes: "Axes", plot: Curves, language: Language) -> None:
     axes.grid(alpha=0.25)
     if len(plot.lines) > 1:
         axes.legend(fontsize=8, frameon=False)
+
+
+def draw_heat_map(axes: "Axes", plot: HeatMap) -> None:
+    axes.imshow(plot.values, cmap="cividis", vmin=0, vmax=1, aspect="auto")
+    axes.set_xticks(range(len(plot.columns)), plot.columns)
+    axes.set_yticks(range(len(plot.rows)), plot.rows)
+    for row, values in enumerate(plot.values):
+        for column, value in enumerate(values):
+            colour = "black" if value > 0.5 else "white"
+            axes.text(column, row, f"{value:.3f}", ha="center", va="center", fontsize=8, color=colour)

@@ -45,11 +45,11 @@ def layers() -> dict[str, Layer]:
     kernel = (torch.randn(WIDTH, WIDTH, KERNEL) / (KERNEL * WIDTH) ** 0.5).requires_grad_()
 
     def recurrent(x: Float[Tensor, "T D"]) -> Float[Tensor, "T D"]:
-        states, h = [], torch.zeros(WIDTH)
+        states, h = [], torch.zeros(1, WIDTH)  # a row, since products of a matrix with a vector are not counted
         for each in x @ recurrent_matrix[0].T:
-            h = torch.tanh(each + recurrent_matrix[1] @ h)
+            h = torch.tanh(each + h @ recurrent_matrix[1].T)
             states.append(h)
-        return torch.stack(states)
+        return torch.cat(states)
 
     def convolutional(x: Float[Tensor, "T D"]) -> Float[Tensor, "T D"]:
         return nn.functional.conv1d(x.T[None], kernel, padding=KERNEL // 2)[0].T
@@ -192,7 +192,9 @@ def complexity() -> Explanation:
                 tolerance=1e-9,
             ),
             "recurrent": Claim(
-                Bilingual("exponent of recurrence's", "循环层的指数"), exponent(LENGTHS, counted["recurrent"]), 1.0, tolerance=1e-9
+                Bilingual("multiplications of recurrence; 2 n d²", "循环层的乘法次数；2 n d²"),
+                float(counted["recurrent"][-1]),
+                2.0 * longest * WIDTH**2,
             ),
             "memory": Claim(
                 Bilingual("exponent of the bytes of attention weights", "注意力权重字节数的指数"),

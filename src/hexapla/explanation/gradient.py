@@ -11,7 +11,7 @@ from hexapla.explanation.topics import TITLES
 
 LENGTH = WIDTH = 8
 """alike, so that the factors of W^Q's gradient could be multiplied in the wrong order without an error of shapes"""
-STEPS = tuple(10.0**-power for power in range(1, 11))
+STEPS = tuple(10.0**-power for power in range(10, 0, -1))
 
 PARAGRAPH = Bilingual(
     "Going back through O = A V, A = softmax(S), S = Q Kᵀ/√d_k and Q = X W^Q needs four products and one formula for the softmax: "

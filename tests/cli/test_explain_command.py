@@ -72,4 +72,6 @@ def test_a_claim_that_does_not_hold_ends_with_1(monkeypatch, capsys):
     wrong = replace(said, claims={"sums": replace(said.claims["sums"], measured=0.5)})
     monkeypatch.setattr(workflow, "explain", lambda topic, seed: wrong)
     assert run(["explain", "masking"]) == 1
-    assert "✗" in capsys.readouterr().out
+    out, err = capsys.readouterr()
+    assert "✗" in out
+    assert err == "explain masking: not as expected: sums; please report it with the command and its output\n"

@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from hexapla.explanation import complexity
-from hexapla.explanation.parts import Language
+from hexapla.explanation.parts import Language, in_language
 from hexapla.explanation.topics import TITLES, TOPICS
 from hexapla.workflow.explain import explain, render, significant, unbreakable, wrapped
 
@@ -41,7 +41,7 @@ def test_formula_numbers_plot_claims_section_and_code_are_there(explanations, to
     said = explanations[topic]
     text = "\n".join(shown(said, width=120))
     assert f"section {said.section}" in text
-    for part in (*said.code, *said.formula, *(claim.says.en for claim in said.claims.values())):
+    for part in (*said.code, *(in_language(formula, "en") for formula in said.formula), *(claim.says.en for claim in said.claims.values())):
         assert part in text
     assert text.count("✓") == len(said.claims)
     assert "✗" not in text

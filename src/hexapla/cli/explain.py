@@ -46,5 +46,7 @@ def explain(
         from rich.console import Console
 
         Console(highlight=False).print(render(explanation, lang))
-    if not all(claim.holds for claim in explanation.claims.values()):
+    broken = [name for name, claim in explanation.claims.items() if not claim.holds]
+    if broken:
+        say(f"explain {topic}: not as expected: {', '.join(broken)}; please report it with the command and its output")
         raise typer.Exit(1)

@@ -170,8 +170,11 @@ def complexity() -> Explanation:
         section="4, Table 1",
         code=("blocks/attention.py: attend", "explanation/complexity.py: layers"),
         formula=(
-            "multiplications: self-attention 2 n²·d, recurrent 2 n·d², convolutional k·n·d²",
-            f"cost ≈ c · n^p      d = {WIDTH}, k = {KERNEL}",
+            Bilingual(
+                "multiplications: self-attention 2 n²·d, recurrent 2 n·d², convolutional k·n·d²",
+                "乘法次数：自注意力 2 n²·d，循环 2 n·d²，卷积 k·n·d²",
+            ),
+            Bilingual(f"cost ≈ c · n^p      d = {WIDTH}, k = {KERNEL}", f"代价 ≈ c · n^p      d = {WIDTH}, k = {KERNEL}"),
         ),
         paragraph=PARAGRAPH,
         tables=(Table(heads, rows, words=1),),

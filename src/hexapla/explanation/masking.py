@@ -46,7 +46,12 @@ def masking() -> Explanation:
         title=TITLES["masking"],
         section="3.2.3",
         code=("blocks/mask.py: Mask", "blocks/attention.py: weigh"),
-        formula=("w = softmax(s + m),   m[t, s] = 0 where s ≤ t, −∞ where s > t",),
+        formula=(
+            Bilingual(
+                "w = softmax(s + m),   m[t, s] = 0 where s ≤ t, −∞ where s > t",
+                "w = softmax(s + m)，  m[t, s]：s ≤ t 时为 0，s > t 时为 −∞",
+            ),
+        ),
         paragraph=PARAGRAPH,
         tables=(Table(heads, tuple(rows), form=".3f"),),
         plots=(

@@ -125,7 +125,7 @@ class Explanation:
     """of Vaswani et al. 2017, or another paper that is named"""
     code: tuple[str, ...]
     """what does it, as "blocks/attention.py: attend" """
-    formula: tuple[str, ...]
+    formula: tuple[Words, ...]
     """a line each"""
     paragraph: Bilingual
     tables: tuple[Table, ...]

@@ -139,7 +139,7 @@ def residual() -> Explanation:
         ),
         claims={
             "chain": Claim(
-                Bilingual("100 layers of 0.9 without it; 0.9^100", "100 层，每层 0.9，没有旁路；0.9^100"),
+                Bilingual("100 layers × 0.9, no residual; 0.9^100", "100 层，每层 0.9，无残差；0.9^100"),
                 plain_chain,
                 0.9**100,
                 tolerance=1e-12,

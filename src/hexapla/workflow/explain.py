@@ -52,7 +52,7 @@ class _View:
         yield Text(said.title.of(language), "bold")
         yield from (Text(line, "dim") for line in _sources(said, language, cells))
         for formula in said.formula:
-            yield Text(f"  {formula}", "bold cyan")
+            yield Text(f"  {in_language(formula, language)}", "bold cyan")
         yield from (Text(), *(Text(line) for line in wrapped(said.paragraph.of(language), cells)))
         for table in said.tables:
             yield from (Text(), _numbers(table, language))

@@ -65,7 +65,7 @@ def fonts(language: Language) -> list[str]:
 def write_words(figure: "Figure", said: Explanation, language: Language) -> None:
     figure.text(0.03, 0.94, said.title.of(language), fontsize=17, weight="bold", va="center")
     for number, formula in enumerate(said.formula):
-        figure.text(0.03, 0.885 - 0.04 * number, formula, fontsize=10.5, color=COLOURS[0], va="center")
+        figure.text(0.03, 0.885 - 0.04 * number, in_language(formula, language), fontsize=10.5, color=COLOURS[0], va="center")
     below = "\n".join(wrapped(said.paragraph.of(language), 128))
     figure.text(0.03, 0.375, below, fontsize=9.5, va="top", linespacing=1.45)
     for number, claim in enumerate(said.claims.values()):

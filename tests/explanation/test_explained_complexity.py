@@ -13,6 +13,7 @@ from hexapla.explanation.complexity import (
     layers_until_all_is_read,
     multiply_adds,
     self_attention,
+    steps_in_sequence,
     weight_bytes,
     window_of,
 )
@@ -61,6 +62,18 @@ def test_the_layers_are_what_their_names_say():
             read
             == {"self-attention": [True] * 5, "recurrent": [True] * 3 + [False] * 2, "convolutional": [False] + [True] * 3 + [False]}[name]
         )
+
+
+def test_recurrence_alone_takes_more_steps_for_a_longer_text():
+    made = layers()
+    for name in ("self-attention", "convolutional"):
+        assert steps_in_sequence(made[name], 4) == steps_in_sequence(made[name], 40) < 20
+    few, some, many = (steps_in_sequence(made["recurrent"], n) for n in (10, 20, 40))
+    assert many - some == 2 * (some - few) >= 20
+
+
+def test_steps_are_the_longest_chain_of_operations():
+    assert steps_in_sequence(lambda x: x.exp().sin() + x.cos(), 3) == len(["accumulate", "exp", "sin", "add"])
 
 
 @pytest.mark.parametrize(("size", "length", "layers"), [(64, 64, 1), (2, 5, 4), (3, 5, 2), (4, 7, 2), (4, 8, 3)])

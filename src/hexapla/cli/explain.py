@@ -11,11 +11,11 @@ from hexapla.explanation.parts import Language
 
 
 def explain(
-    topic: Annotated[str | None, typer.Argument(metavar="[TOPIC]", help="What to explain; without one the topics are listed.")] = None,
+    topic: Annotated[str | None, typer.Argument(metavar="TOPIC", help="What to explain; without one the topics are listed.")] = None,
     lang: Annotated[Language, typer.Option(metavar="en|zh", help="English or Chinese.")] = "en",
-    png: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw a picture for a slide; needs hexapla\\[plots].")] = None,
+    png: Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw a picture for a slide; needs matplotlib.")] = None,
     as_json: AsJson = False,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, max=2**63 - 1, help="Another seed draws other random numbers.")] = 1,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, max=2**32 - 1, help="Another seed draws other random numbers.")] = 1,
 ) -> None:
     """Compute a claim of the paper: formula, numbers, plot, and what to make of it. Ends with 1 where a claim does not hold."""
     import json

@@ -29,14 +29,12 @@ ALPHA = 0.6
 
 PARAGRAPH = Bilingual(
     "Greedy search takes the likeliest word each time, so it begins with “a” (0.5). But three words share what follows “a”, and the "
-    "likeliest sentence begins with “the”: 0.4 · 0.9 · 0.51 = 0.184 beats 0.5 · 0.34 = 0.17. A beam of 2 keeps both beginnings "
-    "and finds it. A sum of log-probabilities falls with each word, so the likeliest output is too often a short one; divided by "
-    "lp, as in the paper (beam 4, α = 0.6), “the dog barks” wins over “the dog”.",
+    "likeliest sentence begins with “the”: 0.4 · 0.9 · 0.51 = 0.184 beats 0.5 · 0.34 = 0.17. A beam of 2 keeps both beginnings and finds "
+    "it. A sum of log-probabilities falls with each word, so the likeliest output is too often a short one; divided by lp, as in the "
+    "paper (beam 4, α = 0.6), “the dog barks” wins over “the dog”.",
     "贪心搜索每次取概率最大的词，于是以 a（0.5）开头。可是 a 之后的概率由三个词平分，而概率最大的句子以 the 开头：0.4 · 0.9 · 0.51 = "
-    "0.184，"
-    "大于 0.5 · 0.34 = 0.17。宽度为 2 的束保留两种开头，就找到了它。每多一个词，对数概率之和就更低，所以概率最大的输出往往太短；"
-    "像论文那样除以 lp"
-    "（束宽 4，α = 0.6），the dog barks 就胜过 the dog。",
+    "0.184，大于 0.5 · 0.34 = 0.17。宽度为 2 的束保留两种开头，就找到了它。每多一个词，对数概率之和就更低，所以概率最大的输出往往太短；"
+    "像论文那样除以 lp（束宽 4，α = 0.6），the dog barks 就胜过 the dog。",
 )
 
 
@@ -106,7 +104,6 @@ def beam() -> Explanation:
         (Bilingual(name, names[name]), model.text(best), math.exp(best.log_prob), best.log_prob, best.score) for name, best in found.items()
     )
     every = sorted(sentences(), key=lambda sentence: -sentence[1])
-    (best, highest), (second, lower) = every[:2]
     heads = (
         Bilingual("search", "搜索"),
         Bilingual("finds", "找到"),
@@ -132,32 +129,7 @@ def beam() -> Explanation:
                 tuple(probability for _, probability in every),
             ),
         ),
-        claims={
-            "greedy": Claim(
-                Bilingual("P of greedy's; 0.5 · 0.34", "贪心结果的概率；0.5 · 0.34"),
-                math.exp(found["greedy"].log_prob),
-                0.17,
-                tolerance=1e-7,
-            ),
-            "beam": Claim(
-                Bilingual("P of beam 2's; the highest of all", "束宽 2 结果的概率；全部中最高"),
-                math.exp(found["beam 2"].log_prob),
-                highest,
-                tolerance=1e-7,
-            ),
-            "penalty": Claim(
-                Bilingual(f"score with α; ln P({' '.join(second)}) / lp(4)", f"α 下的得分；ln P({' '.join(second)}) / lp(4)"),
-                found["beam 4, α = 0.6"].score,
-                math.log(lower) / lp(Beam(length_penalty=ALPHA), len(second) + 1),
-                tolerance=1e-6,
-            ),
-            "better": Claim(
-                Bilingual(f"the same, at least that of {' '.join(best)}", f"同上，不低于 {' '.join(best)} 的得分"),
-                found["beam 4, α = 0.6"].score,
-                math.log(highest) / lp(Beam(length_penalty=ALPHA), len(best) + 1),
-                "at_least",
-            ),
-        },
+        claims=claims(found, every),
     )
 
 
@@ -165,3 +137,34 @@ def branches() -> tuple[tuple[str, str], ...]:
     return tuple(
         (" ".join(words) or "<s>", "   ".join(f"{word} {share:g}" for word, share in after.items())) for words, after in TREE.items()
     )
+
+
+def claims(found: dict[str, Hypothesis], every: list[tuple[Written, float]]) -> dict[str, Claim]:
+    """Of what each search found, and of all sentences, the likeliest first."""
+    (best, highest), (second, lower) = every[:2]
+    return {
+        "greedy": Claim(
+            Bilingual("P of greedy's; 0.5 · 0.34", "贪心结果的概率；0.5 · 0.34"),
+            math.exp(found["greedy"].log_prob),
+            0.17,
+            tolerance=1e-7,
+        ),
+        "beam": Claim(
+            Bilingual("P of beam 2's; the highest of all", "束宽 2 结果的概率；全部中最高"),
+            math.exp(found["beam 2"].log_prob),
+            highest,
+            tolerance=1e-7,
+        ),
+        "penalty": Claim(
+            Bilingual(f"score with α; ln P({' '.join(second)}) / lp(4)", f"α 下的得分；ln P({' '.join(second)}) / lp(4)"),
+            found["beam 4, α = 0.6"].score,
+            math.log(lower) / lp(Beam(length_penalty=ALPHA), len(second) + 1),
+            tolerance=1e-6,
+        ),
+        "better": Claim(
+            Bilingual(f"the same, at least that of {' '.join(best)}", f"同上，不低于 {' '.join(best)} 的得分"),
+            found["beam 4, α = 0.6"].score,
+            math.log(highest) / lp(Beam(length_penalty=ALPHA), len(best) + 1),
+            "at_least",
+        ),
+    }

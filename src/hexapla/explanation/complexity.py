@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 from torch import nn
@@ -20,16 +21,19 @@ LENGTHS = (512, 1024, 2048, 4096)
 REACH = 64
 """positions of the text through which the longest path is measured"""
 TRIES = 3
+CHINESE = {"self-attention": "自注意力", "recurrent": "循环", "convolutional": "卷积"}
 Layer = Callable[[Float[Tensor, "T D"]], Float[Tensor, "T D"]]
 
 PARAGRAPH = Bilingual(
     "Self-attention compares every token with every other: n² weights, n²·d multiplications, but all at once, and any token is one "
     "step from any other. A recurrent layer needs n·d², which is less once n exceeds d, yet one step after the other, and its longest "
-    "path is n. A convolution is parallel, but reaches k/2 places a layer. Multiplications are counted, and so is the memory kept "
-    "for the backward pass; times are measured on this machine and scatter from run to run; p is the slope of log cost by log n.",
+    "path is n. A convolution is parallel, but reaches k/2 places a layer. Multiplications are counted, the memory kept for the "
+    "backward pass too, and the steps: operations that wait for one another. Times are measured on this machine and scatter; "
+    "p is the slope of log cost by log n.",
     "自注意力把每个词与其他每个词相比：n² 个权重，n²·d 次乘法，但可以同时进行，任意两个词之间只隔一步。循环层只要 n·d² 次，"
     "n 超过 d 之后反而更少，但必须一步接一步，最长路径是 n。卷积可以并行，但每层只能往外 k/2 个位置。"
-    "乘法次数和为反向传播保留的内存是数出来的，时间是在这台机器上测的，每次会有波动；p 是代价对 n 的双对数斜率。",
+    "乘法次数、为反向传播保留的内存，以及必须依次等待的操作步数，都是数出来的；时间是在这台机器上测的，每次会有波动；"
+    "p 是代价对 n 的双对数斜率。",
 )
 
 
@@ -123,46 +127,65 @@ def window_of(size: int, length: int) -> Bool[Tensor, "T T"]:
     return torch.ones(length, length, dtype=torch.bool) if dense is None else dense
 
 
-@torch.no_grad()
-def complexity() -> Explanation:
-    counted = {name: [multiply_adds(layer, n) for n in LENGTHS] for name, layer in layers().items()}
-    timed = {name: [milliseconds(layer, n) for n in LENGTHS] for name, layer in layers().items()}
-    kept = {name: [kept_bytes(layer, n) for n in LENGTHS] for name, layer in layers().items()}
-    taken = [weight_bytes(n) for n in LENGTHS]
+def steps_in_sequence(layer: Layer, length: int) -> int:
+    """Operations of which each waits for the one before: the longest chain in the graph that autograd keeps, views among them."""
+    with torch.enable_grad():
+        end = layer(torch.randn(length, WIDTH).requires_grad_()).grad_fn
+    depth: dict[Any, int] = {None: 0}
+    waiting: list[Any] = [end]
+    while waiting:
+        node = waiting[-1]
+        before = [each for each, _ in node.next_functions]
+        unknown = [each for each in before if each not in depth]
+        if unknown:
+            waiting += unknown
+        else:
+            depth[waiting.pop()] = 1 + max((depth[each] for each in before), default=0)
+    return depth[end]
+
+
+def costs(counted: dict[str, list[int]], kept: dict[str, list[int]], timed: dict[str, list[float]]) -> Table:
     paths = {
         "self-attention": layers_until_all_is_read(window_of(REACH, REACH)),
         "recurrent": steps_of_recurrence(REACH),
         "convolutional": layers_until_all_is_read(window_of(KERNEL // 2 + 1, REACH)),
     }
-    restricted = layers_until_all_is_read(window_of(WINDOW, REACH))
-    chinese = {"self-attention": "自注意力", "recurrent": "循环", "convolutional": "卷积"}
-    in_sequence = {"self-attention": "1", "recurrent": "n", "convolutional": "1"}
-    longest = LENGTHS[-1]
     rows = tuple(
         (
-            Bilingual(name, chinese[name]),
+            Bilingual(name, CHINESE[name]),
             counted[name][-1] / 1e6,
             exponent(LENGTHS, counted[name]),
             kept[name][-1] / 1e6,
             exponent(LENGTHS, kept[name]),
             timed[name][-1],
             exponent(LENGTHS, timed[name]),
-            in_sequence[name],
+            steps_in_sequence(layer, REACH),
             paths[name],
         )
-        for name in counted
+        for name, layer in layers().items()
     )
     heads = (
-        Bilingual(f"at n = {longest:,}", f"n = {longest:,} 时"),
+        Bilingual(f"at n = {LENGTHS[-1]:,}", f"n = {LENGTHS[-1]:,} 时"),
         Bilingual("M mult.", "百万次乘法"),
         "p",
         "MB",
         "p",
         Bilingual("ms", "毫秒"),
         "p",
-        Bilingual("steps", "步数"),
-        Bilingual(f"path ({REACH})", f"路径 ({REACH})"),
+        Bilingual("steps*", "步数*"),
+        Bilingual("path*", "路径*"),
     )
+    return Table(heads, rows, words=1)
+
+
+@torch.no_grad()
+def complexity() -> Explanation:
+    made = layers()
+    counted = {name: [multiply_adds(layer, n) for n in LENGTHS] for name, layer in made.items()}
+    timed = {name: [milliseconds(layer, n) for n in LENGTHS] for name, layer in made.items()}
+    kept = {name: [kept_bytes(layer, n) for n in LENGTHS] for name, layer in made.items()}
+    taken = [weight_bytes(n) for n in LENGTHS]
+    restricted = layers_until_all_is_read(window_of(WINDOW, REACH))
     x = tuple(float(n) for n in LENGTHS)
     return Explanation(
         topic="complexity",
@@ -174,46 +197,54 @@ def complexity() -> Explanation:
                 "multiplications: self-attention 2 n²·d, recurrent 2 n·d², convolutional k·n·d²",
                 "乘法次数：自注意力 2 n²·d，循环 2 n·d²，卷积 k·n·d²",
             ),
-            Bilingual(f"cost ≈ c · n^p      d = {WIDTH}, k = {KERNEL}", f"代价 ≈ c · n^p      d = {WIDTH}, k = {KERNEL}"),
+            Bilingual(
+                f"cost ≈ c · n^p      d = {WIDTH}, k = {KERNEL}      * of n = {REACH}",
+                f"代价 ≈ c · n^p      d = {WIDTH}，k = {KERNEL}      * n = {REACH} 时",
+            ),
         ),
         paragraph=PARAGRAPH,
-        tables=(Table(heads, rows, words=1),),
+        tables=(costs(counted, kept, timed),),
         plots=(
             Curves(
                 Bilingual("Milliseconds by length, measured now", "毫秒与长度，现测"),
                 "n",
-                tuple(Line(Bilingual(name, chinese[name]), x, tuple(timed[name])) for name in timed),
+                tuple(Line(Bilingual(name, CHINESE[name]), x, tuple(timed[name])) for name in timed),
                 log_x=True,
                 log_y=True,
             ),
         ),
-        claims={
-            "attention": Claim(
-                Bilingual("exponent of self-attention's multiplications", "自注意力乘法次数的指数"),
-                exponent(LENGTHS, counted["self-attention"]),
-                2.0,
-                tolerance=1e-9,
-            ),
-            "recurrent": Claim(
-                Bilingual("multiplications of recurrence; 2 n d²", "循环层的乘法次数；2 n d²"),
-                float(counted["recurrent"][-1]),
-                2.0 * longest * WIDTH**2,
-            ),
-            "memory": Claim(
-                Bilingual("exponent of the bytes of attention weights", "注意力权重字节数的指数"),
-                exponent(LENGTHS, taken),
-                2.0,
-                tolerance=1e-9,
-            ),
-            "bytes": Claim(
-                Bilingual(f"those bytes at n = {longest:,}; 4 n²", f"n = {longest:,} 时的字节数；4 n²"), float(taken[-1]), 4.0 * longest**2
-            ),
-            "restricted": Claim(
-                Bilingual(
-                    f"layers of window r = {WINDOW} for n = {REACH}; (n−1)/(r−1)", f"窗口 r = {WINDOW}、n = {REACH} 所需层数；(n−1)/(r−1)"
-                ),
-                float(restricted),
-                float(math.ceil((REACH - 1) / (WINDOW - 1))),
-            ),
-        },
+        claims=claims(counted, taken, restricted),
     )
+
+
+def claims(counted: dict[str, list[int]], taken: list[int], restricted: int) -> dict[str, Claim]:
+    longest = LENGTHS[-1]
+    return {
+        "attention": Claim(
+            Bilingual("exponent of self-attention's multiplications", "自注意力乘法次数的指数"),
+            exponent(LENGTHS, counted["self-attention"]),
+            2.0,
+            tolerance=1e-9,
+        ),
+        "recurrent": Claim(
+            Bilingual("multiplications of recurrence; 2 n d²", "循环层的乘法次数；2 n d²"),
+            float(counted["recurrent"][-1]),
+            2.0 * longest * WIDTH**2,
+        ),
+        "memory": Claim(
+            Bilingual("exponent of the bytes of attention weights", "注意力权重字节数的指数"),
+            exponent(LENGTHS, taken),
+            2.0,
+            tolerance=1e-9,
+        ),
+        "bytes": Claim(
+            Bilingual(f"those bytes at n = {longest:,}; 4 n²", f"n = {longest:,} 时的字节数；4 n²"), float(taken[-1]), 4.0 * longest**2
+        ),
+        "restricted": Claim(
+            Bilingual(
+                f"layers of window r = {WINDOW} for n = {REACH}; (n−1)/(r−1)", f"窗口 r = {WINDOW}、n = {REACH} 所需层数；(n−1)/(r−1)"
+            ),
+            float(restricted),
+            float(math.ceil((REACH - 1) / (WINDOW - 1))),
+        ),
+    }

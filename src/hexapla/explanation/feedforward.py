@@ -16,13 +16,13 @@ D_MODEL, D_FF, LENGTH = 512, 2048, 6
 CHANGED = 2
 
 PARAGRAPH = Bilingual(
-    "After attention has gathered from other positions, the feed-forward network works on each position alone, with the same "
-    "weights everywhere: widen to d_ff, cut what is negative, narrow again. That is what a convolution of kernel size 1 does, so "
-    "two of them with the same weights give the same numbers. Change one position's input and no other output moves. It holds "
-    "two thirds of an encoder layer's weights, and at its start about half of its inner units are at work for a position.",
-    "注意力从别的位置取来信息之后，前馈网络在每个位置上单独计算，各处用同一组权重：展宽到 d_ff，负数清零，再收窄。这正是核大小为 1 的卷积，"
-    "所以用同样的权重做两次卷积，得到同样的数。改动一个位置的输入，别处的输出都不变。编码器每层三分之二的权重都在这里；刚初始化时，"
-    "每个位置大约有一半的内部单元在起作用。",
+    "After attention has gathered from other positions, the feed-forward network works on each position alone, with the same weights "
+    "everywhere: widen to d_ff, cut what is negative, narrow again. That is what a convolution of kernel size 1 does, so two of them "
+    "with the same weights give the same numbers. Change one position's input and no other output moves. It holds two thirds of an "
+    "encoder layer's weights, and at its start about half of its inner units are at work for a position.",
+    "注意力从别的位置取来信息之后，前馈网络在每个位置上单独计算，各处用同一组权重：展宽到 d_ff，负数清零，再收窄。这正是核大小为 1 "
+    "的卷积，所以用同样的权重做两次卷积，得到同样的数。改动一个位置的输入，别处的输出都不变。编码器每层三分之二的权重都在这里；"
+    "刚初始化时，每个位置大约有一半的内部单元在起作用。",
 )
 
 

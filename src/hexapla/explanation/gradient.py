@@ -14,10 +14,10 @@ LENGTH = WIDTH = 8
 STEPS = tuple(10.0**-power for power in range(10, 0, -1))
 
 PARAGRAPH = Bilingual(
-    "Going back through O = A V, A = softmax(S), S = Q Kᵀ/√d_k and Q = X W^Q needs four products and one formula for the softmax: "
-    "dS = A ∘ (dA − Σ_s A dA). A row of dS sums to 0, for a softmax does not see what is added to all its scores. All "
-    "agree with autograd to rounding, and with a third witness that knows no calculus: the quotient of differences, whose error "
-    "falls with the square of the step until rounding outweighs it. With the factors of XᵀdQ swapped the result is another one.",
+    "Going back through O = A V, A = softmax(S), S = Q Kᵀ/√d_k and Q = X W^Q needs four products and one formula for the softmax: dS = A "
+    "∘ (dA − Σ_s A dA). A row of dS sums to 0, for a softmax does not see what is added to all its scores. All agree with autograd to "
+    "rounding, and with a third witness that knows no calculus: the quotient of differences, whose error falls with the square of the "
+    "step until rounding outweighs it. With the factors of XᵀdQ swapped the result is another one.",
     "沿 O = A V、A = softmax(S)、S = Q Kᵀ/√d_k、Q = X W^Q 逐层往回求导，只要四个矩阵乘积和 softmax 的一个公式：dS = A ∘ (dA − Σ_s A dA)。"
     "dS 每行之和为 0，因为给所有分数加上同一个数，softmax 的结果不变。手算结果与自动求导只差舍入误差，还有第三个不懂微积分的证人——差商："
     "它的误差随步长的平方下降，直到舍入误差占了上风。如果把 XᵀdQ 的两个因子写反，得到的就是另一个结果。",
@@ -103,21 +103,23 @@ def gradient() -> Explanation:
                 log_y=True,
             ),
         ),
-        claims={
-            "autograd": Claim(
-                Bilingual("furthest of any gradient from autograd's", "手算与自动求导的最大差"), max(furthest), 0.0, tolerance=1e-12
-            ),
-            "differences": Claim(
-                Bilingual("least error of the quotient of differences", "差商的最小相对误差"), min(errors), 1e-8, "at_most"
-            ),
-            "row_sums": Claim(
-                Bilingual("furthest of a row of dS from sum 0", "dS 各行之和与 0 的最大差"),
-                float(hand.scores.sum(dim=1).abs().max()),
-                0.0,
-                tolerance=1e-12,
-            ),
-            "swapped": Claim(
-                Bilingual("relative error with factors swapped, dQᵀX", "因子写反（dQᵀX）的相对误差"), float(swapped), 0.1, "at_least"
-            ),
-        },
+        claims=claims(furthest, errors, hand, swapped),
     )
+
+
+def claims(furthest: list[float], errors: list[float], hand: Gradients, swapped: Tensor) -> dict[str, Claim]:
+    return {
+        "autograd": Claim(
+            Bilingual("furthest of any gradient from autograd's", "手算与自动求导的最大差"), max(furthest), 0.0, tolerance=1e-12
+        ),
+        "differences": Claim(Bilingual("least error of the quotient of differences", "差商的最小相对误差"), min(errors), 1e-8, "at_most"),
+        "row_sums": Claim(
+            Bilingual("furthest of a row of dS from sum 0", "dS 各行之和与 0 的最大差"),
+            float(hand.scores.sum(dim=1).abs().max()),
+            0.0,
+            tolerance=1e-12,
+        ),
+        "swapped": Claim(
+            Bilingual("relative error with factors swapped, dQᵀX", "因子写反（dQᵀX）的相对误差"), float(swapped), 0.1, "at_least"
+        ),
+    }

@@ -14,12 +14,12 @@ D_MODEL, LENGTH, HEADS = 512, 32, 8
 COUNTS = (1, 2, 4, 8, 16)
 
 PARAGRAPH = Bilingual(
-    "h heads of width d_model/h have as many weights, and take as many multiplications, as one head of full width: the same "
-    "matrices, cut into h pieces. But each piece projects into d_k of the d_model dimensions of its own and softmaxes by itself. One head "
-    "gives each token one mixture of what it reads; eight give eight, and W^O adds up what they found. Before any training two "
-    "heads share only d_k/d_model of their directions, as random subspaces do, and so look at different places.",
-    "h 个宽为 d_model/h 的头，参数个数和乘法次数都与一个全宽的头相同：同样的矩阵，切成 h 块而已。但每一块各自投影到 d_model 维中的 d_k 维，"
-    "各自做 softmax。一个头给每个词一种混合；八个头给八种，再由 W^O 把各自找到的加起来。训练之前，任意两个头只共享 d_k/d_model "
+    "h heads of width d_model/h have as many weights, and take as many multiplications, as one head of full width: the same matrices, "
+    "cut into h pieces. But each piece projects into d_k of the d_model dimensions of its own and softmaxes by itself. One head gives "
+    "each token one mixture of what it reads; eight give eight, and W^O adds up what they found. Before any training two heads share "
+    "only d_k/d_model of their directions, as random subspaces do, and so look at different places.",
+    "h 个宽为 d_model/h 的头，参数个数和乘法次数都与一个全宽的头相同：同样的矩阵，切成 h 块而已。但每一块各自投影到 d_model 维中的 d_k "
+    "维，各自做 softmax。一个头给每个词一种混合；八个头给八种，再由 W^O 把各自找到的加起来。训练之前，任意两个头只共享 d_k/d_model "
     "的方向，正如随机子空间那样，因此看的地方各不相同。",
 )
 

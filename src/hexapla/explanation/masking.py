@@ -12,13 +12,13 @@ ROUNDED = ((1.0, 0.0, 0.0, 0.0), (0.354, 0.646, 0.0, 0.0), (0.176, 0.238, 0.586,
 """the softmax of each row's visible scores, worked out to three digits"""
 
 PARAGRAPH = Bilingual(
-    "While training, the decoder is given the whole target at once, so a token must be kept from reading the answer behind it. Scores "
-    "of later keys become −∞ before the softmax: their weights are exactly 0, and those of each row still sum to 1. Had the weights "
-    "been set to zero after the softmax instead, the rows would sum to less than 1. Since nothing flows back from the future, "
-    "changing the last token changes no earlier output at all, and a whole sentence is trained in one pass.",
+    "While training, the decoder is given the whole target at once, so a token must be kept from reading the answer behind it. Scores of "
+    "later keys become −∞ before the softmax: their weights are exactly 0, and those of each row still sum to 1. Had the weights been "
+    "set to zero after the softmax instead, the rows would sum to less than 1. Since nothing flows back from the future, changing the "
+    "last token changes no earlier output at all, and a whole sentence is trained in one pass.",
     "训练时解码器一次读入整个目标句，所以必须防止一个词偷看它后面的答案。在 softmax 之前，后面各键的分数变成 −∞：它们的权重恰好是 0，"
-    "而每一行的权重之和仍然是 1。如果改在 softmax 之后才把权重清零，各行之和就会小于 1。未来的信息一点也不会流回来，"
-    "因此改动最后一个词，前面的输出丝毫不变，整个句子只需一次前向计算就能训练。",
+    "而每一行的权重之和仍然是 1。如果改在 softmax 之后才把权重清零，各行之和就会小于 1。未来的信息一点也不会流回来，因此改动最后一个词，"
+    "前面的输出丝毫不变，整个句子只需一次前向计算就能训练。",
 )
 
 

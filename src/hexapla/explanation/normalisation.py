@@ -17,14 +17,13 @@ NormPosition = Literal["post", "pre"]
 
 PARAGRAPH = Bilingual(
     "Post-norm, the paper's, normalises each sum: every layer puts out vectors of squared length d_model, and the last layers' weights "
-    "get gradients as large in 24 layers as in 6. Large steps there upset a stack that has learned nothing yet: hence the warm-up. "
-    "Pre-norm normalises what a sublayer reads and leaves the sum alone; so the sum grows with depth, one sublayer more matters "
-    "less, and the last layers' gradients shrink as stacks deepen. One more norm ends it. One article calls the paper's form "
+    "get gradients as large in 24 layers as in 6. Large steps there upset a stack that has learned nothing yet: hence, say Xiong et al., "
+    "the warm-up. Pre-norm normalises what a sublayer reads and leaves the sum alone; so the sum grows with depth, one sublayer more "
+    "matters less, and the last layers' gradients shrink as stacks deepen. One more norm ends it. One article calls the paper's form "
     "“pre-activation”: it is not.",
     "论文用的 post-norm 对每次相加的结果归一化：每层输出向量的长度平方都是 d_model，末层权重的梯度在 24 层时与 6 层时一样大。"
-    "网络还什么都没学到时，"
-    "在那里迈大步就会出乱子：所以需要预热。pre-norm 只归一化子层读入的内容，相加的结果不动；于是它随深度增长，多一个子层影响更小，"
-    "层数越多，末层的梯度越小。最后再加一次归一化。有文章把论文的形式叫作“预激活”，其实不是。",
+    "网络还什么都没学到时，在那里迈大步就会出乱子：Xiong 等人认为这就是需要预热的原因。pre-norm 只归一化子层读入的内容，相加的结果不动；"
+    "于是它随深度增长，多一个子层影响更小，层数越多，末层的梯度越小。最后再加一次归一化。有文章把论文的形式叫作“预激活”，其实不是。",
 )
 
 
@@ -98,30 +97,34 @@ def normalisation() -> Explanation:
                 log_y=True,
             ),
         ),
-        claims={
-            "length": Claim(
-                Bilingual("post-norm: ‖y‖² behind the last layer; d_model", "post-norm：末层之后的 ‖y‖²；d_model"),
-                deep["post"].lengths[-1],
-                float(D_MODEL),
-                tolerance=0.01,
-            ),
-            "growth": Claim(
-                Bilingual("pre-norm: the same, 24 layers over 6", "pre-norm：24 层与 6 层的 ‖y‖² 之比"),
-                deep["pre"].lengths[-1] / shallow["pre"].lengths[-1],
-                1.5,
-                "at_least",
-            ),
-            "post_last": Claim(
-                Bilingual("post-norm: last layer's gradient, 24 over 6", "post-norm：末层梯度，24 层比 6 层"),
-                deep["post"].gradients[-1] / shallow["post"].gradients[-1],
-                1.0,
-                tolerance=0.25,
-            ),
-            "pre_last": Claim(
-                Bilingual("pre-norm: last layer's gradient, 24 over 6", "pre-norm：末层梯度，24 层比 6 层"),
-                deep["pre"].gradients[-1] / shallow["pre"].gradients[-1],
-                0.8,
-                "at_most",
-            ),
-        },
+        claims=claims(deep, shallow),
     )
+
+
+def claims(deep: dict[NormPosition, Depth], shallow: dict[NormPosition, Depth]) -> dict[str, Claim]:
+    return {
+        "length": Claim(
+            Bilingual("post-norm: ‖y‖² behind the last layer; d_model", "post-norm：末层之后的 ‖y‖²；d_model"),
+            deep["post"].lengths[-1],
+            float(D_MODEL),
+            tolerance=0.01,
+        ),
+        "growth": Claim(
+            Bilingual("pre-norm: the same, 24 layers over 6", "pre-norm：24 层与 6 层的 ‖y‖² 之比"),
+            deep["pre"].lengths[-1] / shallow["pre"].lengths[-1],
+            1.5,
+            "at_least",
+        ),
+        "post_last": Claim(
+            Bilingual("post-norm: last layer's gradient, 24 over 6", "post-norm：末层梯度，24 层比 6 层"),
+            deep["post"].gradients[-1] / shallow["post"].gradients[-1],
+            1.0,
+            tolerance=0.25,
+        ),
+        "pre_last": Claim(
+            Bilingual("pre-norm: last layer's gradient, 24 over 6", "pre-norm：末层梯度，24 层比 6 层"),
+            deep["pre"].gradients[-1] / shallow["pre"].gradients[-1],
+            0.8,
+            "at_most",
+        ),
+    }

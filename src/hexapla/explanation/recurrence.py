@@ -15,9 +15,9 @@ SHOWN = (0, 1, 10, 25, 50, 100)
 
 PARAGRAPH = Bilingual(
     "A recurrent network hands what it read from step to step, and the gradient comes back the same way, through one factor a step: "
-    "diag(1 − h²) W. If W shrinks vectors to 0.9 of their length and tanh adds nothing, 0.9^100 = 2.66e-5 of it is left after 100 "
-    "steps; tanh makes it less, and 1.1 instead of 0.9 would make it explode. Attention reads any position in one step, so the "
-    "gradient at a token 100 places back is about as large as at a near one. Path length 100 against 1: that is Table 1's last column.",
+    "diag(1 − h²) W. If W shrinks vectors to 0.9 of their length and tanh adds nothing, 0.9^100 = 2.66e-5 of it is left after 100 steps; "
+    "tanh makes it less, and 1.1 instead of 0.9 would make it explode. Attention reads any position in one step, so the gradient at a "
+    "token 100 places back is about as large as at a near one. Path length 100 against 1: that is Table 1's last column.",
     "循环网络一步一步地传递读到的内容，梯度也沿原路返回，每一步都要乘上一个因子 diag(1 − h²) W。如果 W 把向量缩短到 0.9 倍，tanh "
     "又不起作用，100 步之后只剩下 0.9^100 = 2.66e-5；有了 tanh 还会更小，而把 0.9 换成 1.1，梯度就会爆炸。注意力一步就能读到任何位置，"
     "所以 100 个词以前的梯度与近处的大致一样大。路径长度 100 对 1：这就是论文表 1 的最后一列。",

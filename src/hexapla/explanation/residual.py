@@ -21,14 +21,13 @@ Connection = Literal["post", "pre", "alone", "none", "norm"]
 SHOWN_CONNECTIONS: tuple[Connection, ...] = ("post", "pre", "alone", "none")
 
 PARAGRAPH = Bilingual(
-    "Without connections around the sublayers a gradient must pass through every one, and each changes its length by some factor: at "
-    "0.9 a layer, 0.9^100 = 2.66e-5 of it arrives 100 layers down. With x + f(x) the derivative is 1 + f′(x): a path on which "
-    "nothing is multiplied. Below, the same weights in 32 encoder layers: with nothing around them no gradient comes through; "
-    "with x + f(x) alone it grows, with a norm it stays in bounds. A norm alone keeps lengths too, but all tokens become one.",
-    "如果子层周围没有连接，梯度就必须穿过每一个子层，每次长度都要乘上某个因子：每层 0.9 的话，100 层之后只剩 0.9^100 = 2.66e-5。"
-    "有了 x + f(x)，导数就是 1 + f′(x)：有一条路上什么都不乘。下面是同样权重的 32 层编码器：子层周围什么都没有，梯度就到不了底层；只有 "
-    "x + f(x)，"
-    "梯度会变大；再加归一化，就大小适中。单靠归一化也能保持长度，但所有词的向量会变得一样。",
+    "Without connections around the sublayers a gradient must pass through every one, and each changes its length by some factor: at 0.9 "
+    "a layer, 0.9^100 = 2.66e-5 of it arrives 100 layers down. With x + f(x) the derivative is 1 + f′(x): a path on which nothing is "
+    "multiplied. Below, the same weights in 32 encoder layers: with nothing around them next to no gradient comes through; with x + f(x) "
+    "alone it grows, with a norm it stays in bounds. A norm alone keeps lengths too, but all tokens become one.",
+    "如果子层周围没有连接，梯度就必须穿过每一个子层，每次长度都要乘上某个因子：每层 0.9 的话，100 层之后只剩 0.9^100 = 2.66e-5。有了 x + "
+    "f(x)，导数就是 1 + f′(x)：有一条路上什么都不乘。下面是同样权重的 32 层编码器：子层周围什么都没有，几乎没有梯度到得了底层；只有 x + "
+    "f(x)，梯度会变大；再加归一化，就大小适中。单靠归一化也能保持长度，但所有词的向量会变得一样。",
 )
 
 
@@ -101,8 +100,10 @@ def residual() -> Explanation:
     plain_chain = chain(0.9, 100)
     seed = int(torch.randint(2**31, ()))
     x, g = torch.randn(2, 1, LENGTH, D_MODEL)
-    found = {connection: gradient_norms(connected_layers(connection, seed), x, g) for connection in SHOWN_CONNECTIONS}
-    relative = {connection: [norm / each[-1] for norm in each] for connection, each in found.items()}
+    relative: dict[Connection, list[float]] = {}
+    for connection in SHOWN_CONNECTIONS:
+        norms = gradient_norms(connected_layers(connection, seed), x, g)
+        relative[connection] = [norm / norms[-1] for norm in norms]
     heads = (
         Bilingual("layers through", "穿过的层数"),
         "Norm(x + f(x))",
@@ -137,25 +138,25 @@ def residual() -> Explanation:
                 log_y=True,
             ),
         ),
-        claims={
-            "chain": Claim(
-                Bilingual("100 layers × 0.9, no residual; 0.9^100", "100 层，每层 0.9，无残差；0.9^100"),
-                plain_chain,
-                0.9**100,
-                tolerance=1e-12,
-            ),
-            "none": Claim(
-                Bilingual("f(x) alone, first layer over top", "只有 f(x)：最底层与顶层之比"), relative["none"][0], 1e-6, "at_most"
-            ),
-            "post": Claim(
-                Bilingual("post-norm, first layer over top", "post-norm：最底层与顶层之比"), relative["post"][0], 0.05, "at_least"
-            ),
-            "pre": Claim(Bilingual("pre-norm, first layer over top", "pre-norm：最底层与顶层之比"), relative["pre"][0], 0.5, "at_least"),
-            "one": Claim(
-                Bilingual("Norm(f(x)): cosine of tokens at the top", "Norm(f(x))：顶层两个词的余弦"),
-                likeness(connected_layers("norm", seed), x),
-                0.99,
-                "at_least",
-            ),
-        },
+        claims=claims(plain_chain, relative, seed, x),
     )
+
+
+def claims(plain_chain: float, relative: dict[Connection, list[float]], seed: int, x: Hidden) -> dict[str, Claim]:
+    return {
+        "chain": Claim(
+            Bilingual("100 layers × 0.9, no residual; 0.9^100", "100 层，每层 0.9，无残差；0.9^100"),
+            plain_chain,
+            0.9**100,
+            tolerance=1e-12,
+        ),
+        "none": Claim(Bilingual("f(x) alone, first layer over top", "只有 f(x)：最底层与顶层之比"), relative["none"][0], 1e-6, "at_most"),
+        "post": Claim(Bilingual("post-norm, first layer over top", "post-norm：最底层与顶层之比"), relative["post"][0], 0.05, "at_least"),
+        "pre": Claim(Bilingual("pre-norm, first layer over top", "pre-norm：最底层与顶层之比"), relative["pre"][0], 0.5, "at_least"),
+        "one": Claim(
+            Bilingual("Norm(f(x)): cosine of tokens at the top", "Norm(f(x))：顶层两个词的余弦"),
+            likeness(connected_layers("norm", seed), x),
+            0.99,
+            "at_least",
+        ),
+    }

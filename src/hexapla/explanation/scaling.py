@@ -18,8 +18,8 @@ PARAGRAPH = Bilingual(
     "gradient that passes through the softmax vanishes: nothing is learned any more about where to look. Divided by √d_k, scores have "
     "variance 1 at every width, and weights and gradients stay as they are.",
     "设查询和键的每个分量均值为 0、方差为 1。点积是 d_k 个方差为 1 的乘积之和，所以它的方差是 d_k。向量一宽，总有一个分数远远高出其余，"
-    "softmax 几乎把全部权重都给了它，而能穿过 softmax 的梯度趋于消失：模型再也学不到该看哪里。除以 √d_k 之后，无论多宽，"
-    "分数的方差都是 1，权重和梯度也就保持不变。",
+    "softmax 几乎把全部权重都给了它，而能穿过 softmax 的梯度趋于消失：模型再也学不到该看哪里。除以 √d_k 之后，无论多宽，分数的方差都是 "
+    "1，权重和梯度也就保持不变。",
 )
 
 
@@ -87,25 +87,29 @@ def scaling() -> Explanation:
                 log_x=True,
             ),
         ),
-        claims={
-            "variance": Claim(
-                Bilingual(f"variance of q·k over d_k, d_k = {WIDTHS[-1]}", f"q·k 的方差与 d_k 之比（d_k = {WIDTHS[-1]}）"),
-                plain[-1].variance / WIDTHS[-1],
-                1.0,
-                tolerance=0.1,
-            ),
-            "scaled_variance": Claim(Bilingual("the same, divided by √d_k", "除以 √d_k 后的方差"), scaled[-1].variance, 1.0, tolerance=0.1),
-            "gradient_kept": Claim(
-                Bilingual("gradient at d_k = 1024 over that at 64, divided", "除以 √d_k：d_k 为 1024 与 64 时梯度之比"),
-                scaled[-1].gradient / scaled[WIDTHS.index(64)].gradient,
-                1.0,
-                tolerance=0.15,
-            ),
-            "gradient_lost": Claim(
-                Bilingual("gradient at 1024, not divided over divided", "d_k = 1024：不除与除之梯度比"),
-                plain[-1].gradient / scaled[-1].gradient,
-                0.6,
-                "at_most",
-            ),
-        },
+        claims=claims(plain, scaled),
     )
+
+
+def claims(plain: list[Saturation], scaled: list[Saturation]) -> dict[str, Claim]:
+    return {
+        "variance": Claim(
+            Bilingual(f"variance of q·k over d_k, d_k = {WIDTHS[-1]}", f"q·k 的方差与 d_k 之比（d_k = {WIDTHS[-1]}）"),
+            plain[-1].variance / WIDTHS[-1],
+            1.0,
+            tolerance=0.1,
+        ),
+        "scaled_variance": Claim(Bilingual("the same, divided by √d_k", "除以 √d_k 后的方差"), scaled[-1].variance, 1.0, tolerance=0.1),
+        "gradient_kept": Claim(
+            Bilingual("gradient at d_k = 1024 over that at 64, divided", "除以 √d_k：d_k 为 1024 与 64 时梯度之比"),
+            scaled[-1].gradient / scaled[WIDTHS.index(64)].gradient,
+            1.0,
+            tolerance=0.15,
+        ),
+        "gradient_lost": Claim(
+            Bilingual("gradient at 1024, not divided over divided", "d_k = 1024：不除与除之梯度比"),
+            plain[-1].gradient / scaled[-1].gradient,
+            0.6,
+            "at_most",
+        ),
+    }

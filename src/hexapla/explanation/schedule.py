@@ -11,12 +11,12 @@ SETTINGS = ((512, 4000), (1024, 4000), (512, 8000))
 
 PARAGRAPH = Bilingual(
     "Adam's first estimates of how large gradients are rest on few batches, and a post-norm stack has large gradients at its start, so "
-    "the rate begins near 0 and rises in a straight line for warmup updates. From then on it falls with 1/√step. The two "
-    "branches of the minimum meet at step = warmup, where the rate is highest: 1/√(d_model · warmup). A wider model gets "
-    "a lower rate, a longer warm-up a lower peak. Four times the warm-up's steps after the start, the rate is half the peak.",
-    "Adam 对梯度大小的最初估计只来自少数几批数据，而 post-norm 的网络一开始梯度又大，所以学习率从接近 0 开始，在 warmup "
-    "步之内直线上升，之后按 1/√step 下降。min 的两支在 step = warmup 处相交，那里学习率最高：1/√(d_model · warmup)。模型越宽，"
-    "学习率越低；预热越长，峰值越低。到 4 倍预热步数时，学习率降到峰值的一半。",
+    "the rate begins near 0 and rises in a straight line for warmup updates. From then on it falls with 1/√step. The two branches of the "
+    "minimum meet at step = warmup, where the rate is highest: 1/√(d_model · warmup). A wider model gets a lower rate, a longer warm-up "
+    "a lower peak. Four times the warm-up's steps after the start, the rate is half the peak.",
+    "Adam 对梯度大小的最初估计只来自少数几批数据，而 post-norm 的网络一开始梯度又大，所以学习率从接近 0 开始，在 warmup 步之内直线上升，"
+    "之后按 1/√step 下降。min 的两支在 step = warmup 处相交，那里学习率最高：1/√(d_model · warmup)。模型越宽，学习率越低；预热越长，"
+    "峰值越低。到 4 倍预热步数时，学习率降到峰值的一半。",
 )
 
 

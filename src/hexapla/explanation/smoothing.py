@@ -16,11 +16,10 @@ NOBODY = VOCAB
 """an id for padding, which no gold token here is"""
 
 PARAGRAPH = Bilingual(
-    "The model is not asked to be certain: of each target, ε is spread evenly over the vocabulary, and the loss is the cross-entropy "
-    "to that distribution q. No model can bring it below the entropy of q, and it is there exactly when it predicts q itself: "
-    "the gold token's logit then stands ln(q_gold/q_other) above the others, where plain cross-entropy pulls it up for ever. More "
-    "certainty than q costs: the curves turn up at the right. So perplexity must get worse; the paper found accuracy and BLEU the "
-    "better for it.",
+    "The model is not asked to be certain: of each target, ε is spread evenly over the vocabulary, and the loss is the cross-entropy to "
+    "that distribution q. No model can bring it below the entropy of q, and it is there exactly when it predicts q itself: the gold "
+    "token's logit then stands ln(q_gold/q_other) above the others, where plain cross-entropy pulls it up for ever. More certainty than "
+    "q costs: the curves turn up at the right. So perplexity must get worse; the paper found accuracy and BLEU the better for it.",
     "模型不必做到百分之百确定：每个目标有 ε 的概率平摊到整个词表，损失就是对这个分布 q 的交叉熵。任何模型都不能让损失低于 q 的熵，"
     "恰好预测出 q 时才达到它：这时正确词的 logit 比其余的高 ln(q正/q余)，而普通交叉熵会把它无休止地往上推。比 q 更确定反而要受罚："
     "曲线在右端翘起。所以困惑度必然变差；论文发现，准确率和 BLEU 却因此变好。",
@@ -94,11 +93,6 @@ def smoothing() -> Explanation:
     )
     probabilities = tuple(1 - 10 ** (-i / 20) for i in range(6, 81))
     certainty = tuple(1 / (1 - p) for p in probabilities)
-    gold, other = smoothed(VOCAB, 0.1)
-    at_q = with_gold(gold).requires_grad_()
-    total = loss_of(at_q, 0.1).total
-    total.backward()
-    assert at_q.grad is not None
     return Explanation(
         topic="smoothing",
         title=TITLES["smoothing"],
@@ -115,27 +109,36 @@ def smoothing() -> Explanation:
                 log_x=True,
             ),
         ),
-        claims={
-            "lowest": Claim(
-                Bilingual("lowest loss found, ε = 0.1; entropy of q", "找到的最低损失（ε = 0.1）；q 的熵"),
-                float(loss_of(found[0.1], 0.1).total),
-                entropy(VOCAB, 0.1),
-                tolerance=1e-4,
-            ),
-            "at_q": Claim(
-                Bilingual("loss where the model predicts q", "模型恰好预测 q 时的损失"),
-                float(total.detach()),
-                entropy(VOCAB, 0.1),
-                tolerance=1e-5,
-            ),
-            "flat": Claim(
-                Bilingual("largest gradient by a logit there", "那里对 logit 的最大梯度"), float(at_q.grad.abs().max()), 0.0, tolerance=1e-6
-            ),
-            "gap": Claim(
-                Bilingual("logit gap found; ln(q_gold / q_other)", "找到的 logit 差；ln(q正/q余)"),
-                gaps[0.1],
-                math.log(gold / other),
-                tolerance=0.05,
-            ),
-        },
+        claims=claims(found[0.1], gaps[0.1], 0.1),
     )
+
+
+def claims(found: Float[Tensor, " V"], gap: float, share: float) -> dict[str, Claim]:
+    """Of the logits at which the loss was lowest, and how far the gold token's stood above the others there."""
+    gold, other = smoothed(VOCAB, share)
+    at_q = with_gold(gold).requires_grad_()
+    total = loss_of(at_q, share).total
+    (slope,) = torch.autograd.grad(total, at_q)
+    return {
+        "lowest": Claim(
+            Bilingual(f"lowest loss found, ε = {share}; entropy of q", f"找到的最低损失（ε = {share}）；q 的熵"),
+            float(loss_of(found, share).total),
+            entropy(VOCAB, share),
+            tolerance=1e-4,
+        ),
+        "at_q": Claim(
+            Bilingual("loss where the model predicts q", "模型恰好预测 q 时的损失"),
+            float(total.detach()),
+            entropy(VOCAB, share),
+            tolerance=1e-5,
+        ),
+        "flat": Claim(
+            Bilingual("largest gradient by a logit there", "那里对 logit 的最大梯度"), float(slope.abs().max()), 0.0, tolerance=1e-6
+        ),
+        "gap": Claim(
+            Bilingual("logit gap found; ln(q_gold / q_other)", "找到的 logit 差；ln(q正/q余)"),
+            gap,
+            math.log(gold / other),
+            tolerance=0.05,
+        ),
+    }

@@ -11,6 +11,7 @@ from hexapla.explanation.complexity import (
     kept_bytes,
     layers,
     layers_until_all_is_read,
+    milliseconds,
     multiply_adds,
     self_attention,
     steps_in_sequence,
@@ -74,6 +75,22 @@ def test_recurrence_alone_takes_more_steps_for_a_longer_text():
 
 def test_steps_are_the_longest_chain_of_operations():
     assert steps_in_sequence(lambda x: x.exp().sin() + x.cos(), 3) == len(["accumulate", "exp", "sin", "add"])
+
+
+def test_a_time_is_measured_on_one_thread_and_leaves_as_many_as_there_were():
+    seen = []
+
+    def layer(x):
+        seen.append(torch.get_num_threads())
+        return x
+
+    torch.set_num_threads(2)
+    try:
+        assert milliseconds(layer, 4) >= 0
+        assert set(seen) == {1}
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(1)
 
 
 @pytest.mark.parametrize(("size", "length", "layers"), [(64, 64, 1), (2, 5, 4), (3, 5, 2), (4, 7, 2), (4, 8, 3)])

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT, DOTS_PER_INCH = 10.0, 5.625, 150
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7")
 """told apart by those who see red and green alike: Okabe and Ito 2008"""
+FEW_POINTS = 8
+"""of a logarithmic axis that each get a tick of their own"""
 STYLES = ("-", "--", "-.", ":")
 CHINESE_FONTS = (
     "Noto Sans CJK SC",
@@ -98,6 +100,10 @@ def draw_curves(axes: "Axes", plot: Curves, language: Language) -> None:
         axes.plot(line.x, line.y, style, color=COLOURS[number % len(COLOURS)], label=in_language(line.name, language))
     if plot.log_x:
         axes.set_xscale("log")
+        points = plot.lines[0].x
+        if len(points) <= FEW_POINTS:
+            axes.minorticks_off()
+            axes.set_xticks(points, [f"{x:g}" for x in points])
     if plot.log_y:
         axes.set_yscale("log")
     axes.set_xlabel(in_language(plot.x_name, language), fontsize=9)

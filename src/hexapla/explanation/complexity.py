@@ -61,7 +61,7 @@ def layers() -> dict[str, Layer]:
     return {"self-attention": self_attention, "recurrent": recurrent, "convolutional": convolutional}
 
 
-def exponent(lengths: Sequence[float], costs: Sequence[float]) -> float:
+def exponent(lengths: Sequence[int], costs: Sequence[int | float]) -> float:
     """p of cost ≈ c · length^p: the slope of the straight line that fits the logarithms best."""
     x, y = [math.log(length) for length in lengths], [math.log(cost) for cost in costs]
     mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)

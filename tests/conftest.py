@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from jaxtyping import install_import_hook
 
-TENSOR_LAYERS = ["blocks", "models", "objectives", "decoding", "training"]
+TENSOR_LAYERS = ["blocks", "models", "objectives", "decoding", "training", "explanation"]
 SHARED = Path(__file__).resolve().parents[1] / "../shared"
 
 for variable in ("COLUMNS", "FORCE_COLOR", "GITHUB_ACTIONS", "NO_COLOR", "PY_COLORS"):

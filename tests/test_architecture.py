@@ -32,7 +32,7 @@ MAY_DAMAGE = {
 }
 WITHOUT_TORCH = (
     *("errors", "config", "evaluation", "phrasebook", "cli", "data.lines", "data.corpus", "data.opening"),
-    *("training.manifest", "training.folders"),
+    *("training.manifest", "training.folders", "explanation.parts", "explanation.topics", "workflow.explain", "workflow.terminal_plot"),
 )
 
 

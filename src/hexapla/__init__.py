@@ -25,6 +25,7 @@ HOME = {  # where each name lives
     "build": "hexapla.models.build",
     "check": "hexapla.workflow.check",
     "evaluate": "hexapla.workflow.evaluate",
+    "explain": "hexapla.workflow.explain",
     "export": "hexapla.workflow.export",
     "prepare": "hexapla.workflow.prepare",
     "record_attention": "hexapla.inspection.record",
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from hexapla.workflow.average import average as average
     from hexapla.workflow.check import check as check
     from hexapla.workflow.evaluate import evaluate as evaluate
+    from hexapla.workflow.explain import explain as explain
     from hexapla.workflow.export import export as export
     from hexapla.workflow.prepare import prepare as prepare
     from hexapla.workflow.score import score as score
@@ -79,6 +81,7 @@ __all__ = [
     "build",
     "check",
     "evaluate",
+    "explain",
     "export",
     "prepare",
     "presets",

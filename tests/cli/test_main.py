@@ -9,7 +9,7 @@ import pytest
 from hexapla.cli import main
 from hexapla.errors import CheckpointError, ConfigError, DataError, DivergenceError, StorageError
 
-COMMANDS = ["check", "prepare", "train", "translate", "score", "evaluate", "average", "demo"]
+COMMANDS = ["check", "prepare", "train", "translate", "score", "evaluate", "average", "explain", "demo"]
 THIS = __file__
 
 
@@ -162,7 +162,7 @@ def loaded(arguments, **environment):
     return done.returncode, done.stderr[done.stderr.rindex("[") :]
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], *([name, "--help"] for name in COMMANDS)], ids=" ".join)
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["explain"], *([name, "--help"] for name in COMMANDS)], ids=" ".join)
 def test_what_only_tells_loads_nothing_that_computes(arguments):
     assert loaded(arguments) == (0, "[]")
 
@@ -179,6 +179,7 @@ def test_what_only_tells_loads_nothing_that_computes(arguments):
         (["prepare", "x", "--into", "y", "--subwords", "bpe:many"], 2),
         (["prepare", "x", "--into", "y", "--dev", "a", "b", "--dev-tsv", "c"], 2),
         (["evaluate", "x", "y"], 2),
+        (["explain", "scailing"], 2),
         (["check", "nowhere", "nowhere"], 65),
         (["check", THIS, "--test", THIS, "nowhere"], 65),
         (["prepare", THIS, "nowhere", "--into", "y"], 65),

@@ -52,6 +52,7 @@ def commands(folder: Path, into: Path) -> dict[str, list[str]]:
         "score": ["score", f"{folder}/run", f"{folder}/s", f"{folder}/t", "--threads", "1"],
         "evaluate": ["evaluate", f"{folder}/run", f"{folder}/s", f"{folder}/t", "--threads", "1"],
         "average": ["average", f"{folder}/run", "--last", "2"],
+        "explain": ["explain", "masking"],
         "demo": ["demo", "--into", f"{into}/demo"],
     }
 
@@ -64,6 +65,7 @@ WORK = {  # a function that the command calls in the middle of its work
     "score": (Seq2Seq, "forward"),
     "evaluate": ("hexapla.workflow.evaluate", "score_hypotheses"),
     "average": ("hexapla.training.checkpoint", "save_file"),
+    "explain": ("hexapla.workflow.explain", "compute"),
     "demo": (demo, "corpus_files"),
 }
 

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from hexapla.cli import average, check, demo, evaluate, export, prepare, score, train, translate
+from hexapla.cli import average, check, demo, evaluate, explain, export, prepare, score, train, translate
 
 USAGE_ERROR: type[Exception] = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "UsageError")  # not exported by typer
 
@@ -24,6 +24,7 @@ app.command()(score.score)
 app.command()(evaluate.evaluate)
 app.command()(average.average)
 app.command()(export.export)
+app.command()(explain.explain)
 app.command()(demo.demo)
 
 

@@ -2,6 +2,7 @@
 
 exit code   ended by
 0           all went well
+1           a claim of `explain` that does not hold
 2           a usage error or ConfigError
 3           DivergenceError
 65          DataError

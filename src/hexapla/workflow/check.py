@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from hexapla.data.report import CorpusReport, File, describe
 from hexapla.data.report_parts import Finding, Histogram
+from hexapla.workflow.terminal_plot import bar
 
 if TYPE_CHECKING:  # loaded when there is something to draw
     from rich.console import Console, ConsoleOptions, RenderableType
@@ -107,7 +108,7 @@ def _lengths(report: CorpusReport, plain: bool) -> "Table":
     for number, label in enumerate(_length_labels(ours)):
         cells = []
         for histogram, style in ((ours, "blue"), (theirs, "green")):
-            cells += [_bar(histogram.counts[number], most, style, plain), f"{histogram.counts[number]:,}"]
+            cells += [bar(histogram.counts[number], most, style, plain, _BAR_CELLS), f"{histogram.counts[number]:,}"]
         table.add_row(label, *cells)
     return table
 
@@ -129,18 +130,8 @@ def _ratios(report: CorpusReport, plain: bool) -> "Table":
     ends = [f"{start:.2f}" for start in ratios.starts]
     labels = [f"under {ends[1]}", *(f"{low} - {high}" for low, high in pairwise(ends[1:])), f"{ends[-1]} and more"]
     for label, count in zip(labels, ratios.counts, strict=True):
-        table.add_row(label, _bar(count, max(1, *ratios.counts), "magenta", plain, 2 * _BAR_CELLS), f"{count:,}")
+        table.add_row(label, bar(count, max(1, *ratios.counts), "magenta", plain, 2 * _BAR_CELLS), f"{count:,}")
     return table
-
-
-def _bar(count: int, most: int, style: str, plain: bool, cells: int = _BAR_CELLS) -> "Text":
-    """A bar in eighths of a cell; whatever is not zero is seen."""
-    from rich.text import Text
-
-    eighths = max(round(8 * cells * count / most), 1 if count else 0)
-    if plain:
-        return Text("#" * max(eighths // 8, 1 if count else 0), style)
-    return Text("█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip(), style)
 
 
 def _findings(findings: Sequence[Finding], plain: bool) -> "Table":
